@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from readroom.core.errors import base
 from readroom.core.quoting import quote
-from readroom.core.values.history import Conflict, HistoryRequest
+from readroom.core.values.history import Conflict
 
 
 class HistoryOff(base.FailedError):
@@ -44,7 +44,6 @@ class NoSuchChange(base.AbsentError):
 
     def _fill(self) -> None:
         self.where = f" at {quote(self.path)}" if self.path else ""
-        self.next = HistoryRequest()
 
 
 class NothingToUndo(base.AbsentError):
@@ -53,9 +52,6 @@ class NothingToUndo(base.AbsentError):
     message = "There is nothing to undo{where}"
     advice = "List the changes; those that were undone say so."
     where: base.Aside[str] = ""
-
-    def _fill(self) -> None:
-        self.next = HistoryRequest()
 
 
 class NotKept(base.FailedError):

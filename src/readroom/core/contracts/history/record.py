@@ -15,7 +15,7 @@ from readroom.core.contracts.history import CONTRACT, FORGET, LIST, SHOW, UNDO, 
 from readroom.core.contracts.history.calls import to_call
 from readroom.core.contracts.native import MEASURE
 from readroom.core.contracts.native import render as native_render
-from readroom.core.errors import BadValue, UsageError
+from readroom.core.errors import BadValue, NoSuchChange, NothingToUndo, ReadroomError, UsageError
 from readroom.core.moments import moment
 from readroom.core.values.history import (
     LISTED,
@@ -124,7 +124,10 @@ def _since(text: str | None) -> int | None:
     return since_us * 1000
 
 
-_render_error = partial(native_render.render_error, own_call=to_call)
+def _render_error(error: ReadroomError, cap: values.Cap) -> values.Reply:
+    if error.next is None and isinstance(error, NoSuchChange | NothingToUndo):
+        error.next = HistoryRequest()
+    return native_render.render_error(error, cap, to_call)
 
 
 def _tool(
