@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from readroom.core import config, errors
 from readroom.core.caller import ANONYMOUS, Caller
 from readroom.core.closeable import Closeable
-from readroom.core.contracts import Setup, contract
+from readroom.core.contracts import Setup, contract, history
 from readroom.core.contracts.base import Bound, Contract, Tool
 from readroom.core.deadline import Deadline
 from readroom.core.limits import MIN_REPLY_BYTES
@@ -35,9 +35,15 @@ from readroom.core.since import Since
 from readroom.core.since.authors import Authors
 from readroom.core.stores.base import Store
 from readroom.core.values import Cap, Fact, ReadResult, Reply
+from readroom.core.values.history import UndoRequest
 from readroom.core.values.verbs import BY_REQUEST, changes
 
 W = TypeVar("W", bound=Closeable)
+
+
+def _of_past(tool: str, **arguments: Fact) -> tuple[str, dict[str, Fact]]:
+    """The name of a call, and its arguments without those that were left out."""
+    return tool, {name: value for name, value in arguments.items() if value is not None}
 
 
 STORES = 256
@@ -221,6 +227,30 @@ class Workspace(Closeable):
         """Run a command where policy allows it; options are those of `run_command`. Raises ReadroomError."""
         return self.perform("run_command", {"command": command, **options})
 
+    def history(self, /, path: str | None = None, **options: Fact) -> Reply:
+        """List changes, newest first; options are `session`, `agent`, `since`, `change`, `limit`, `cursor`.
+
+        Raises ReadroomError.
+        """
+        return self.perform(*_of_past(history.LIST, path=path, **options), contract_name=history.CONTRACT)
+
+    def diff(self, /, change: int, path: str | None = None) -> Reply:
+        """Show what a change did, to all its files or to some. Raises ReadroomError."""
+        return self.perform(*_of_past(history.SHOW, change=change, path=path), contract_name=history.CONTRACT)
+
+    def undo(self, /, change: int | None = None, **options: Fact) -> Reply:
+        """Take back a change, or those that `session`, `since` or `path` name, unless that loses later ones.
+
+        Other options are `parts`, `dry_run` and `up_to`, the last change that is meant.
+
+        Raises ReadroomError.
+        """
+        return self.perform(*_of_past(history.UNDO, change=change, **options), contract_name=history.CONTRACT)
+
+    def forget(self, /, path: str | None = None, *, all: bool = False) -> Reply:
+        """Remove the past of a file, a folder or everything, for good. Raises ReadroomError."""
+        return self.perform(*_of_past(history.FORGET, path=path, all=all), contract_name=history.CONTRACT)
+
     @property
     def runs_commands(self) -> bool:
         """Whether policy allows commands."""
@@ -250,7 +280,12 @@ class Workspace(Closeable):
         if name not in self._records:
             settings, roots = self.settings, self._store.roots or (Setup().root,)
             setup = Setup(roots[0], roots[-1], settings.contracts.get(name), settings.variables)
-            self._records[name] = replace(contract(name, setup), runs=self.runs_commands)
+            record = replace(contract(name, setup), runs=self.runs_commands)
+            if name == "native" and settings.history.tool:
+                from readroom.core.contracts.native.past import PAST
+
+                record = replace(record, tools=(*record.tools, PAST))
+            self._records[name] = record
         return self._records[name]
 
     def perform(
@@ -316,6 +351,10 @@ class Workspace(Closeable):
                     offered = record.offered(commands=record.runs)
                     raise errors.NotGranted(tool, [each.name for each in offered if each.name in granted])
                 bound = record.bind(tool, arguments)
+                if granted is not None and isinstance(bound.request, UndoRequest):
+                    from readroom.core.contracts.history.rights import within  # few calls undo
+
+                    bound = replace(bound, request=within(bound.request, granted))
                 return self._answer(visit, record, bound, caller, deadline or Deadline())
             except errors.ReadroomError as error:
                 return visit.refusal(error)
