@@ -100,7 +100,7 @@ class Following:
             return None
         try:
             self._guard.refresh()
-            return _Walk(self._guard, self._ignores, self._most).tree()
+            return _Look(self._guard, self._ignores, self._most).tree()
         except _TooMany:
             self._why = f"it has more than {self._most:,} names"
         except errors.TimedOut:
@@ -124,7 +124,7 @@ def seen_by(guard: Guard, changes: TreeChanges) -> TreeChanges:
 
 
 @final
-class _Walk:
+class _Look:
     """One walk: the names first, which cost little, and then their stats unless there are too many."""
 
     def __init__(self, guard: Guard, ignores: IgnoreTree, most: int) -> None:
