@@ -59,6 +59,7 @@ FLOORS: Mapping[str, int] = {
     "core.policy": 3,
     "core.sandbox": 3,
     "core.session": 3,
+    "core.history": 3,
     "core.rows": 4,
     "core.engine": 4,
     "core.config": 5,

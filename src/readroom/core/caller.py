@@ -22,12 +22,16 @@ class Caller(Struct, frozen=True):
         session: The conversation; calls with the same id share what was shown and a budget.
         token: The id of the token that it showed, never the token; empty without one.
         face: The way in: library, cli, mcp or http.
+        call: The id that the face gave this call.
+        traceparent: The trace that this call belongs to, as the W3C writes it.
     """
 
     agent: str = ""
     session: str = ""
     token: str = ""
     face: str = "library"
+    call: str = ""
+    traceparent: str = ""
 
     @property
     def owner(self) -> Owner:

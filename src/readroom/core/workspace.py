@@ -374,7 +374,13 @@ class Workspace(Closeable):
         for attempt in visit.attempts(bound):
             try:
                 result = engine.perform(
-                    attempt.request, attempt.cap, deadline, caller, bound.steps, record.terms
+                    attempt.request,
+                    attempt.cap,
+                    deadline,
+                    caller,
+                    bound.steps,
+                    record.terms,
+                    (record.name, visit.tool),
                 )
             except errors.NoOutline:
                 if attempt.is_degraded:

@@ -12,7 +12,7 @@ that another program puts there in the meantime stays.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from readroom.core import errors
@@ -27,6 +27,7 @@ from readroom.core.stores.base import Folder, Moved, WriteTarget
 from readroom.core.text import hashes
 from readroom.core.text.line_index import Shrunk
 from readroom.core.values import EntryKind, ListRequest, Stat, Version, changes
+from readroom.core.values.files import Warn
 
 # -----------------------------------------------------------------------------
 # What is in a folder that is to be deleted or moved as a whole, and whether it may go with it.
@@ -187,11 +188,12 @@ def delete(services: Services, job: Job[changes.DeleteRequest]) -> changes.Delet
         with places.entry(request.path) as place:
             state = _entered(places, place, request.path, job.deadline)
             if state.kind is EntryKind.FOLDER:
-                entries = _delete_folder(places, place, request, job.deadline)
+                entries, kept = _delete_folder(places, place, state, request, job.deadline)
             else:
                 entries = 1
-                place.remove(None if digits is None else _expected(services, job, place, state, digits))
-            return changes.DeleteResult(request.path, state.kind, entries, place.warnings)
+                version = None if digits is None else _expected(services, job, place, state, digits)
+                kept = places.remove(place, state, version)
+            return changes.DeleteResult(request.path, state.kind, entries, (*place.warnings, *kept))
 
     return _steadily(once, request.path)
 
@@ -199,7 +201,7 @@ def delete(services: Services, job: Job[changes.DeleteRequest]) -> changes.Delet
 def _entered(places: WriteTargets, place: WriteTarget, path: str, deadline: Deadline) -> Stat:
     """Lock a place, and return what is there, if it may be changed."""
     try:
-        place.enter(deadline, make_folders=False)
+        places.enter(place, deadline, make_folders=False)
     except errors.NotFound:
         places.require(place, path, folder=True)
         raise errors.NotFound(path) from None
@@ -247,8 +249,12 @@ def _no_hash(path: str) -> errors.BadValue:
 
 
 def _delete_folder(
-    places: WriteTargets, place: WriteTarget, request: changes.DeleteRequest, deadline: Deadline
-) -> int:
+    places: WriteTargets,
+    place: WriteTarget,
+    state: Stat,
+    request: changes.DeleteRequest,
+    deadline: Deadline,
+) -> tuple[int, Sequence[Warn]]:
     path, top = request.path, place.real
     if request.expected_hash is not None:
         raise _no_hash(path)
@@ -268,13 +274,13 @@ def _delete_folder(
             places.require_inside(name, folder=folder)
 
     try:
-        place.remove_folder(step)
+        kept = places.remove_folder(place, state, step)
     except (Moved, errors.ReadroomError) as error:
         if not place.removed:
             raise
         why = error.message if isinstance(error, errors.ReadroomError) else "another program is changing it"
         raise errors.PartlyDeleted(path, place.removed, why) from None
-    return place.removed
+    return place.removed, kept
 
 
 def make_folder(services: Services, job: Job[changes.MakeFolderRequest]) -> changes.FolderResult:
@@ -297,9 +303,9 @@ def make_folder(services: Services, job: Job[changes.MakeFolderRequest]) -> chan
                 if state.kind is EntryKind.FOLDER or _leads_to_folder(places, path, state):
                     return changes.FolderResult(path, created=False)
                 raise errors.Taken(path, state.kind)
-            place.enter(job.deadline, make_folders=True)
-            place.make()
-            return changes.FolderResult(path, folders=place.folders, warnings=place.warnings)
+            places.enter(place, job.deadline, make_folders=True)
+            kept = places.make(place)
+            return changes.FolderResult(path, folders=place.folders, warnings=(*place.warnings, *kept))
 
     return _steadily(once, path)
 
@@ -331,8 +337,8 @@ def move(services: Services, job: Job[changes.MoveRequest]) -> changes.MoveResul
         with places.entry(path) as place, places.entry(destination) as to:
             _require_elsewhere(place, to, request)
             state, over = _both(places, place, to, request, job.deadline)
-            place.move(state, to, over)
-            warnings = (*place.warnings, *to.warnings)
+            kept = places.move(place, state, to, over)
+            warnings = (*place.warnings, *to.warnings, *kept)
             return changes.MoveResult(path, destination, state.kind, over is not None, to.folders, warnings)
 
     return _steadily(once, path)
@@ -364,7 +370,7 @@ def _both(
         places.require(place, path, folder=True)
         raise errors.NotFound(path)
     try:
-        place.enter_with(to, deadline)
+        places.enter_both(place, to, deadline)
     except errors.NotFound:
         raise errors.NotFound(path) from None
     state = _there(places, place, path)

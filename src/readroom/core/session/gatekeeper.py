@@ -159,6 +159,8 @@ class CallContext:
         self._record = record
         self._caller = caller
         self._tool = tool
+        self.tool = tool if isinstance(tool, str) else ""
+        """As the caller named it."""
         self._arguments = arguments
         self._cap = cap
         self._request: Request | None = None

@@ -17,7 +17,7 @@ from readroom.core.caller import Owner
 from readroom.core.closeable import Closeable
 from readroom.core.deadline import Deadline
 from readroom.core.paths import WorkPath
-from readroom.core.values import Bytes, Entry, Names, Stat, Version
+from readroom.core.values import Bytes, Entry, EntryKind, Names, Stat, Version
 from readroom.core.values.commands import Lost
 from readroom.core.values.files import Warn
 
@@ -190,28 +190,47 @@ class WriteTarget(Closeable, Protocol):
 # -----------------------------------------------------------------------------
 
 
+class Kept(Struct, frozen=True):
+    """What something that comes back had: the mode, and the time of its last change in nanoseconds."""
+
+    mode: int
+    mtime_ns: int
+
+
 class PutFile(Struct, frozen=True):
     """A file with those bytes at a name, in place of `over`, as `open` returned it.
 
-    None means that there must be none: a new file gets `mode`, less what the system takes from that, and
-    missing folders above it are made.
+    None means that there must be none: a new file gets `mode`, less what the system takes from that, or
+    has `exactly` the mode and time that it had once; missing folders above it are made.
     """
 
     place: WriteTarget
     pieces: Iterable[bytes]
     over: Source | None = None
     mode: int = 0o666
+    exactly: Kept | None = None
+
+
+Inside: TypeAlias = Mapping[str, tuple[EntryKind, int, int]]
+"""The names below a folder, by their path in it, with kind, size and time of change; folders have zeros."""
+
+
+def as_inside(stat: Stat) -> tuple[EntryKind, int, int]:
+    """How a name below a folder is compared."""
+    return (stat.kind, 0, 0) if stat.kind is EntryKind.FOLDER else (stat.kind, stat.size, stat.mtime_ns)
 
 
 class RemoveEntry(Struct, frozen=True):
     """What `look` found at a name is removed, a folder with everything in it.
 
-    `expected` is the state of a file, as `open` gave it; None for any state.
+    `expected` is the state of a file, as `open` gave it; None for any state.  A folder must have exactly the
+    names `inside`, unless that is None.
     """
 
     place: WriteTarget
     found: Stat
     expected: Version | None = None
+    inside: Inside | None = None
 
 
 class RenameEntry(Struct, frozen=True):
@@ -228,7 +247,37 @@ class MakeEntry(Struct, frozen=True):
     place: WriteTarget
 
 
-Change: TypeAlias = PutFile | RemoveEntry | RenameEntry | MakeEntry
+class MakeLink(Struct, frozen=True):
+    """A symbolic link at a name that must be free; folders above it are made."""
+
+    place: WriteTarget
+    target: str
+    mtime_ns: int | None = None
+
+
+class TreeEntry(Struct, frozen=True):
+    """A name of a folder that comes back: its path inside, "" for the folder itself, and what it was."""
+
+    inside: str
+    kind: EntryKind
+    mode: int = 0o666
+    mtime_ns: int | None = None
+    data: bytes = b""
+    target: str = ""
+
+
+class PutTree(Struct, frozen=True):
+    """A folder with everything in it, in one step, at a name that must be free; folders above it are made.
+
+    `entries` begin with the folder itself; each folder comes before what is in it, and that before anything
+    else.
+    """
+
+    place: WriteTarget
+    entries: Sequence[TreeEntry]
+
+
+Change: TypeAlias = PutFile | RemoveEntry | RenameEntry | MakeEntry | MakeLink | PutTree
 
 
 class Leftover(Struct, frozen=True):

@@ -91,12 +91,13 @@ def perform(services: Services, job: Job[EditRequest]) -> EditResult:
         with places.find(request.path) as place:
             try:
                 if not request.dry_run:
-                    place.enter(job.deadline, make_folders=False)
+                    places.enter(place, job.deadline, make_folders=False)
                 with places.source(place, request.path) as source:
                     planned_here = planned_edit(services, job, place, source, expected)
                     put, result = planned_here.put, planned_here.result
                     if not request.dry_run:
-                        result = planned_here.made(place.put(put.pieces, put.over, planned_here.ready))
+                        warnings = places.put(place, put.pieces, put.over, planned_here.ready)
+                        result = planned_here.made(warnings)
             except errors.NotFound:
                 raise errors.NotFound(request.path) from None
             except (Moved, Shrunk):

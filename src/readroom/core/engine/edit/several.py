@@ -286,8 +286,7 @@ class _Several(Struct):
             for plan in plans:
                 plan.ready()
 
-        store = self.services.targets.guard.store
-        warnings = list(store.commit(changes, ready)) if changes else []
+        warnings = list(self.services.targets.commit(changes, ready)) if changes else []
         results = []
         for plan in plans:
             own, warnings = warnings[: len(plan.steps)], warnings[len(plan.steps) :]

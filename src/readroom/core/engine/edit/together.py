@@ -177,7 +177,7 @@ class Together:
                     raise Moved
             announced()
 
-        warnings = self._places.guard.store.commit([change for _, change in pairs], ready)
+        warnings = self._places.commit([change for _, change in pairs], ready)
         for (name, _), warned in zip(pairs, warnings, strict=True):
             name.warnings = (*name.warnings, *warned)
 

@@ -298,8 +298,11 @@ class LocalStore:
         from readroom.core.stores.local.journal import BatchJournal
         from readroom.core.stores.local.unfinished import Notes
 
-        journal = None if self._journals is None else BatchJournal(self._journals, self.name, self._identity)
-        batch = Batch(Notes(self._notes), journal, nameless=self.confinement == "kernel")
+        journal = before = None
+        if self._journals is not None:
+            journal = BatchJournal(self._journals, self.name, self._identity)
+            before = BatchJournal(self._journals, self.name, self._identity)
+        batch = Batch(Notes(self._notes), journal, before, nameless=self.confinement == "kernel")
         return batch.run(changes, ready)
 
     def recover(self, *, elsewhere: bool = True) -> Sequence[Leftover]:
