@@ -30,6 +30,7 @@ COMMANDS = {
     "rm": ("readroom.cli.changing:rm", "Delete files and folders."),
     "mkdir": ("readroom.cli.changing:mkdir", "Make folders."),
     "run": ("readroom.cli.tools:run", "Run a command, confined to the folder."),
+    "review": ("readroom.cli.review:review", "Show, accept or reject what waits for review."),
     "explain": ("readroom.cli.explain:explain", "Show which rule decides about a path."),
     "call": ("readroom.cli.call:call", "Make one tool call and print its result as JSON."),
     "ledger": (

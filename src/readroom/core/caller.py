@@ -24,6 +24,7 @@ class Caller(Struct, frozen=True):
         face: The way in: library, cli, mcp or http.
         call: The id that the face gave this call.
         traceparent: The trace that this call belongs to, as the W3C writes it.
+        passing: Its conversation has no name of its own, and ends with this process.
     """
 
     agent: str = ""
@@ -32,6 +33,7 @@ class Caller(Struct, frozen=True):
     face: str = "library"
     call: str = ""
     traceparent: str = ""
+    passing: bool = False
 
     @property
     def owner(self) -> Owner:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from os import PathLike
-from typing import Any, Generic, Protocol, TypeVar, final
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,16 +26,27 @@ from readroom.core.deadline import Deadline
 from readroom.core.limits import MIN_REPLY_BYTES
 from readroom.core.limits.session import STORE_BYTES
 from readroom.core.log import log
+from readroom.core.lru import LruCache
+from readroom.core.paths import WorkPath
 from readroom.core.policy.changes import WriteTargets
 from readroom.core.policy.guard import Guard
 from readroom.core.session.conversation import Session, State
 from readroom.core.session.gatekeeper import CallContext
 from readroom.core.session.meter import counted
 from readroom.core.stores.base import Store
-from readroom.core.values import Cap, Fact, ReadResult, Reply
-from readroom.core.values.verbs import BY_REQUEST
+from readroom.core.values import Cap, Fact, ReadResult, Reply, Request, Result
+from readroom.core.values.files import Warn
+from readroom.core.values.history import DiffRequest, HistoryRequest
+from readroom.core.values.verbs import BY_REQUEST, changes, is_edit
+
+if TYPE_CHECKING:
+    from readroom.core.engine import Engine
+    from readroom.core.stores.review.tree import Holder
 
 W = TypeVar("W", bound=Closeable)
+
+_VIEWS = 256
+"""Conversations whose changes wait, of which caches are kept; what waits is on disk."""
 
 
 STORES = 256
@@ -169,6 +180,9 @@ class Workspace(Closeable):
         self.engine = config.engine(self._store, self.settings, state)
         self.gatekeeper = config.gatekeeper(self._store, self.settings, state)
         self._instances = Instances[Workspace]()
+        self.reviews = config.reviews(self._store, self.settings)
+        """The changes that wait for review; None where they are made at once."""
+        self._views: LruCache[Holder, Engine] = LruCache(_VIEWS)
         self._records: dict[str, Contract] = {}
 
     def read(self, /, path: str, **options: Fact) -> Reply:
@@ -232,6 +246,30 @@ class Workspace(Closeable):
     def targets(self) -> WriteTargets:
         """Finds the files that may be changed."""
         return self.engine.services.targets
+
+    def view(self, caller: Caller) -> Engine:
+        """The engine that shows a caller the files: as they are, or with its own changes that wait."""
+        reviews = self.reviews
+        if reviews is None:
+            return self.engine
+        from readroom.core.review import holder_of
+        from readroom.core.stores.review import ReviewStore
+
+        holder = holder_of(caller)
+        engine = self._views.get(holder)
+        if engine is None:
+            base = self.guard
+
+            def allows(path: WorkPath) -> bool:
+                return base.decide(path, folder=False).allowed
+
+            waiting = ReviewStore(self._store, reviews.of(holder), allows)
+            engine = config.engine(waiting, config.reviewed(self.settings))
+            self._views.put(holder, engine)
+        store = engine.services.guard.store
+        assert isinstance(store, ReviewStore)
+        store.agent = caller.agent
+        return engine
 
     def tools(self, contract_name: str = "native", caller: Caller = ANONYMOUS) -> tuple[Offer, ...]:
         """The tools that this workspace offers, each with its schema and a `handler` that calls it."""
@@ -368,7 +406,7 @@ class Workspace(Closeable):
     ) -> Reply:
         if record.seconds is not None:
             deadline = deadline.within(record.seconds)
-        engine = self.engine
+        engine = self._engine_for(record, bound.request, caller)
         if bound.store is not None:
             engine = self._where(bound.store, caller, deadline).engine
         for attempt in visit.attempts(bound):
@@ -386,6 +424,8 @@ class Workspace(Closeable):
                 if attempt.is_degraded:
                     continue  # without a reply: the next attempt returns counts only
                 raise
+            if self.reviews is not None and bound.store is None and engine is not self.engine:
+                result = _said_to_wait(attempt.request, result)
             if not attempt.content and isinstance(result, BY_REQUEST[type(attempt.request)].result):
                 result = counted(result, attempt.request)
             render = bound.wording.render
@@ -399,6 +439,11 @@ class Workspace(Closeable):
                 reply = record.remark(without_images(reply), "Not sent as an image: this client shows none")
             attempt.result, attempt.reply = reply.shown or result, reply
         return visit.settled()
+
+    def _engine_for(self, record: Contract, request: Request, caller: Caller) -> Engine:
+        """Where a call is performed: people's looks into the past, and what they take back, do not wait."""
+        of_the_past = record.name == "history" or isinstance(request, HistoryRequest | DiffRequest)
+        return self.engine if of_the_past else self.view(caller)
 
     def _where(self, store: str, caller: Caller, deadline: Deadline) -> Workspace:
         """The workspace for a call: this one, or a store in memory of the same conversation.
@@ -422,3 +467,15 @@ class Workspace(Closeable):
             return Workspace(files, settings=config.in_memory(self.settings))
 
         return self._instances.of((caller.token, caller.session, store), make)
+
+
+_WAITS = Warn("waits_for_review", "nobody else sees it until a person accepts it")
+
+
+def _said_to_wait(request: Request, result: Result) -> Result:
+    """The result of a change with the remark that it waits."""
+    if not is_edit(request) or not changes(request):
+        return result
+    from readroom.core.engine.suggest import with_warnings
+
+    return with_warnings(result, [_WAITS])

@@ -62,7 +62,8 @@ def caller(meta: Mapping[str, Any] | None, client: str | None, header: str | Non
     session = stated if isinstance(stated, str) and stated else header or _PROCESS
     if len(session) > LEDGER_NAME_CHARS:  # cut off, two conversations could be one
         session = as_key(session, LEDGER_NAME_CHARS)
-    return Caller(agent=(client or "")[:LEDGER_NAME_CHARS], session=session, face="mcp")
+    agent = (client or "")[:LEDGER_NAME_CHARS]
+    return Caller(agent=agent, session=session, face="mcp", passing=session == _PROCESS)
 
 
 def epoch_of(meta: Mapping[str, Any] | None) -> int | None:

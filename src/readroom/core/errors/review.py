@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from readroom.core.errors import base
+from readroom.core.errors.commands import CommandsOff
 from readroom.core.errors.reading import StoreFailed
 
 
@@ -19,6 +20,15 @@ class ReviewUnusable(StoreFailed):
 
     message = "The changes that wait for review cannot be used: {problem}"
     advice: str = "Ask the user to drop them (readroom review reject)."
+
+
+class CommandsWait(CommandsOff):
+    """Commands do not run where changes wait."""
+
+    message = "Commands cannot be run here: changes wait for review, and a command would make them at once"
+    advice = "Continue with the other tools; the user can run it once the changes are accepted."
+    code = "commands_off"
+    why: base.Aside[str] = "changes wait for review"
 
 
 class NoReview(base.FailedError):

@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import final
 
 from msgspec import Struct
@@ -25,6 +24,9 @@ from readroom.core.paths import ROOT
 from readroom.core.stores.base import Store
 from readroom.core.stores.review.tree import EMPTY, Holder, Tree
 from readroom.core.stores.review.waiting import WaitingSet, read_tree
+
+REVIEW = "review"
+"""The right to decide over HTTP, among the tools of a token; "all tools" do not include it."""
 
 _KEY_DIGITS = 32
 _SHOWN_DIGITS = 8

@@ -12,16 +12,16 @@ from typing import Literal, TypeAlias, final
 from msgspec import Struct
 
 from readroom.core.errors import ReadroomError
-from readroom.core.paths import ROOT, WorkPath, ancestors, join, parent
+from readroom.core.paths import WorkPath, ancestors, join
 from readroom.core.stores.base import Moved, Store
 from readroom.core.stores.review import ReviewStore
 from readroom.core.stores.review.origins import origin_of, still_there
 from readroom.core.stores.review.tree import (
     FileNode,
-    FolderNode,
     GoneNode,
     KeptNode,
     LinkNode,
+    MadeNode,
     Node,
     Origin,
     Tree,
@@ -70,10 +70,12 @@ class _Comparing:
         self._tree = tree
         self._said: set[WorkPath] = set()
         """Names that a moved folder includes."""
+        self._moved_from: set[WorkPath] = set()
+        """The old names of such folders."""
 
     def all(self) -> Iterator[Difference]:
         for path in sorted(self._tree.nodes, key=len):
-            if path not in self._said and isinstance(self._tree.nodes[path], FolderNode):
+            if path not in self._said and isinstance(self._tree.nodes[path], MadeNode):
                 yield from self._moved_folder(path)
         for path, node in self._tree.nodes.items():
             if path not in self._said:
@@ -93,14 +95,16 @@ class _Comparing:
             case LinkNode(target):
                 if now is None or origin_or_none(self._base, path, now) != Origin("link", target.hex()):
                     yield self._made(path, now, EntryKind.LINK, node)
-            case FolderNode():
+            case MadeNode():
                 if now is None or now.kind is not EntryKind.FOLDER:
                     yield self._made(path, now, EntryKind.FOLDER, node)
-                else:
+                elif self._origin(path).kind != "absent":  # a folder that is there only now is left alone
                     yield from self._left_out(path)
 
     def _kept(self, path: WorkPath, now: Stat | None, node: KeptNode) -> Iterator[Difference]:
         source = node.path
+        if source == path and now is not None:
+            return
         origin = self._tree.origins.get(source)
         if origin is not None and origin.digest and self._has(path, now, origin.digest):
             return
@@ -124,24 +128,17 @@ class _Comparing:
             entries = list(folder.entries())
         for entry in entries:
             name = join(path, entry.name)
-            stat = self._store.behind(name)
-            if stat is not None and name not in taken and own.get(entry.name) is None:
-                if entry.name not in own:
-                    yield self._deleted(name, stat)
+            stat = None if name in taken or entry.name in own else self._store.behind(name)
+            if stat is not None:
+                yield self._deleted(name, stat)
 
     def _taken(self) -> set[WorkPath]:
-        """The names that files are moved away from, whose removal is said there."""
-        return {
+        """The names that something is moved away from, whose removal is said there."""
+        return self._moved_from | {
             node.path
             for path, node in self._tree.nodes.items()
-            if isinstance(node, KeptNode) and self._is_gone(node.path) and path not in self._said
-        } | self._sources
-
-    @property
-    def _sources(self) -> set[WorkPath]:
-        return {source for source, _ in self._folders}
-
-    _folders: list[tuple[WorkPath, WorkPath]] = []
+            if isinstance(node, KeptNode) and path not in self._said and self._is_gone(node.path)
+        }
 
     def _is_gone(self, path: WorkPath) -> bool:
         """Whether the set leaves nothing at a name of the folder."""
@@ -149,7 +146,7 @@ class _Comparing:
             node = self._tree.nodes.get(name)
             if isinstance(node, GoneNode):
                 return True
-            if isinstance(node, FolderNode) and path not in self._tree.nodes:
+            if isinstance(node, MadeNode) and path not in self._tree.nodes:
                 return True
         return False
 
@@ -163,7 +160,7 @@ class _Comparing:
         if not self._same(source, path, inside):
             return
         self._said |= inside | {path}
-        self._folders = [*self._folders, (source, path)]
+        self._moved_from.add(source)
         problem = self._problem(path, None, EntryKind.FOLDER) or self._since(source)
         yield Difference(
             path, "moved", EntryKind.FOLDER, source, self._tree.nodes[path], len(inside), problem
@@ -205,7 +202,7 @@ class _Comparing:
         match node:
             case KeptNode():
                 return kind is EntryKind.FILE and node.path == old
-            case FolderNode():
+            case MadeNode():
                 return kind is EntryKind.FOLDER
             case LinkNode(target):
                 stat = self._store.behind(old)
@@ -223,8 +220,11 @@ class _Comparing:
 
     def _problem(self, path: WorkPath, now: Stat | None, kind: EntryKind) -> str:
         if now is not None and (now.kind is not kind or kind is EntryKind.LINK):
-            return _KIND if self._tree.origins.get(path, _NONE).kind != "absent" else _SINCE
+            return self._since(path) or _KIND
         return self._since(path)
+
+    def _origin(self, path: WorkPath) -> Origin:
+        return self._tree.origins.get(path, _NONE)
 
     def _since(self, path: WorkPath) -> str:
         """Why a name is not as it was when the change of it began to wait."""
@@ -261,9 +261,3 @@ def origin_or_none(store: Store, path: WorkPath, stat: Stat | None) -> Origin | 
         return origin_of(store, path, stat)
     except Moved:
         return None
-
-
-def top_of(path: WorkPath) -> WorkPath:
-    """The folder of a name; the root of one in it."""
-    above = parent(path)
-    return above if above else ROOT

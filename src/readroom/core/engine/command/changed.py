@@ -192,8 +192,8 @@ class _Look:
         for path, some in groupby(names, key=itemgetter(0)):
             self._deadline.check()
             with _HeldFolder(self._guard, path) as folder:
-                for _, name, of in some if folder is not None else ():
-                    seen = _seen(folder, name)
+                for _, name, of in some:
+                    seen = None if folder is None else _seen(folder, name)
                     if seen is not None:
                         yield join(path, name), seen, of
 
@@ -295,7 +295,7 @@ def _folded(changes: list[TreeChange]) -> list[TreeChange]:
         for change in changes
         if change.kind is EntryKind.FOLDER and change.action != "changed"
     }
-    below: dict[WorkPath, int] = {}
+    below: dict[str, int] = {}
     kept: list[TreeChange] = []
     for change in changes:
         above = ancestors(WorkPath(change.path))

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.core.closeable import Closeable
@@ -33,13 +32,13 @@ from readroom.core.paths import ROOT, WorkPath, join, parts
 from readroom.core.stores.base import Change, Folder, Leftover, Source, Store
 from readroom.core.stores.local import LocalSource
 from readroom.core.stores.local.resolve import Found
+from readroom.core.stores.review.at import NOTHING, At
 from readroom.core.stores.review.tree import (
     FileNode,
-    FolderNode,
     GoneNode,
     KeptNode,
     LinkNode,
-    Node,
+    MadeNode,
     Tree,
 )
 from readroom.core.stores.review.waiting import WaitingSet
@@ -48,48 +47,6 @@ from readroom.core.values.files import Warn
 
 if TYPE_CHECKING:
     from readroom.core.stores.review.place import ReviewPlace
-
-_NOTHING = Version(0, 0, 0, 0, 0)
-"""The version of what is no file."""
-
-
-class At(Struct, frozen=True):
-    """Where a path leads in what is seen.
-
-    Attributes:
-        path: Its real name, links followed.
-        kind: What is there.
-        node: What waits for it; None for what is as in the folder.
-        base: The name of the file or folder of the folder that is behind it; None if nothing is.
-        stat: Of what is behind it.
-    """
-
-    path: WorkPath
-    kind: EntryKind
-    node: Node | None = None
-    base: WorkPath | None = None
-    below: Stat | None = None
-
-    @property
-    def stat(self) -> Stat:
-        """Its stat. Nobody can tell by the time of a folder in which changes wait what is in it."""
-        match self.node:
-            case FileNode(_, size, _, mode, mtime_ns, serial):
-                return Stat(EntryKind.FILE, size, mtime_ns, mode, inode=serial, changed_ns=mtime_ns)
-            case LinkNode(target, mtime_ns):
-                return Stat(EntryKind.LINK, len(target), mtime_ns, 0o777)
-            case FolderNode(mtime_ns, mode):
-                return Stat(EntryKind.FOLDER, 0, mtime_ns, mode)
-        assert self.below is not None
-        return self.below
-
-    @property
-    def version(self) -> Version:
-        """The version of what has a node with bytes."""
-        if not isinstance(self.node, FileNode):
-            return _NOTHING
-        serial = self.node.serial
-        return Version(0, serial, self.node.size, self.node.mtime_ns, serial)
 
 
 @final
@@ -151,7 +108,7 @@ class ReviewStore:
         return ReviewSource(source, at.path, source.stat, source.version, source.current)
 
     def _now(self, path: WorkPath) -> Version:
-        return self.version(path) or _NOTHING
+        return self.version(path) or NOTHING
 
     def open_folder(self, path: WorkPath) -> Folder:
         """Open a folder."""
@@ -299,7 +256,7 @@ class ReviewStore:
                     return None
                 return At(path, EntryKind.FILE, node, node.path, stat)
             case node:
-                kinds = {FileNode: EntryKind.FILE, LinkNode: EntryKind.LINK, FolderNode: EntryKind.FOLDER}
+                kinds = {FileNode: EntryKind.FILE, LinkNode: EntryKind.LINK, MadeNode: EntryKind.FOLDER}
                 return At(path, kinds[type(node)], node)
 
     def behind(self, path: WorkPath) -> Stat | None:

@@ -12,27 +12,29 @@ from msgspec.structs import replace
 
 from readroom.core.closeable import Closeable
 from readroom.core.deadline import Deadline
-from readroom.core.errors import NotAFile, NotFound
+from readroom.core.errors import NotAFile, NotFound, StoreFailed
 from readroom.core.paths import ROOT, WorkPath, basename, join, parent
 from readroom.core.stores.base import (
     Change,
     MakeEntry,
+    MakeLink,
     Moved,
     PutFile,
+    PutTree,
     RemoveEntry,
     RenameEntry,
     Source,
     Step,
     WriteTarget,
 )
-from readroom.core.stores.review import At, ReviewStore
+from readroom.core.stores.review.at import At, Seeing
 from readroom.core.stores.review.origins import origin_of
 from readroom.core.stores.review.tree import (
     FileNode,
-    FolderNode,
     GoneNode,
     KeptNode,
     LinkNode,
+    MadeNode,
     Node,
     Origin,
     Tree,
@@ -54,7 +56,7 @@ class ReviewPlace(Closeable):
     lock = (0,)
     """All of a set is locked at once."""
 
-    def __init__(self, store: ReviewStore, path: WorkPath) -> None:
+    def __init__(self, store: Seeing, path: WorkPath) -> None:
         """Find the deepest existing folder on the way."""
         self._store = store
         self.held: Held | None = None
@@ -190,14 +192,14 @@ def _nothing() -> None:
     pass
 
 
-def _version(store: ReviewStore, at: At) -> Version:
+def _version(store: Seeing, at: At) -> Version:
     if at.kind is not EntryKind.FILE:
         return at.version
     with store.opened(at, at.path) as source:
         return source.version
 
 
-def _every(store: ReviewStore, top: WorkPath) -> Iterator[tuple[WorkPath, bool]]:
+def _every(store: Seeing, top: WorkPath) -> Iterator[tuple[WorkPath, bool]]:
     """A folder and everything in it, each folder before what is in it."""
     pending = [(top, True)]
     while pending:
@@ -213,16 +215,11 @@ def _every(store: ReviewStore, top: WorkPath) -> Iterator[tuple[WorkPath, bool]]
 
 
 def commit(
-    store: ReviewStore, changes: Sequence[Change], ready: Callable[[], None], held: Held | None = None
+    store: Seeing, changes: Sequence[Change], ready: Callable[[], None], held: Held | None = None
 ) -> None:
     """Add changes to the set in one step. Raises Moved, ReviewFull, NoSpace, StoreFailed."""
-    if held is None:
-        held = next(
-            place.held
-            for change in changes
-            for place in (change.place, getattr(change, "to", None))
-            if isinstance(place, ReviewPlace) and place.held is not None
-        )
+    held = held or store.waiting.held
+    assert held is not None  # one of the call's targets holds the set, whichever it is
     room = REVIEW_BYTES - store.waiting.tree().size
     contents: list[FileNode | None] = []
     for change in changes:
@@ -252,7 +249,7 @@ def _mode(change: PutFile) -> int:
 class _Draft:
     """A tree with changes that are made one after the other."""
 
-    def __init__(self, store: ReviewStore, tree: Tree) -> None:
+    def __init__(self, store: Seeing, tree: Tree) -> None:
         self._store = store
         self.tree = tree
 
@@ -278,9 +275,15 @@ class _Draft:
                 self.rename(place, to, found)
             case MakeEntry():
                 if at is None:
-                    self._put(place.real, FolderNode(time.time_ns()))
+                    self._put(place.real, MadeNode(time.time_ns()))
                 elif at.kind is not EntryKind.FOLDER:
                     raise Moved
+            case MakeLink(_, target, mtime_ns):
+                if at is not None:
+                    raise Moved
+                self._put(place.real, LinkNode(os.fsencode(target), mtime_ns or time.time_ns()))
+            case PutTree():
+                raise StoreFailed(place.real, "what waits has no history")
 
     def _require(self, at: At | None, expected: Version | None) -> None:
         now = None if at is None else _version(self._store, at)
@@ -316,7 +319,7 @@ class _Draft:
                 yield to, LinkNode(os.fsencode(self._store.target(at)), at.stat.mtime_ns)
             case EntryKind.FOLDER:
                 stat = self._store.stat(at.path)[1]
-                yield to, FolderNode(stat.mtime_ns, stat.mode)
+                yield to, MadeNode(stat.mtime_ns, stat.mode)
                 yield from self._moved_inside(at, to)
             case _:
                 raise NotAFile(at.path, "device")
@@ -339,7 +342,7 @@ class _Draft:
         nodes, origins = dict(self.tree.nodes), dict(self.tree.origins)
         for above in _missing(self._store, self.tree, path):
             self._note(origins, nodes, above)
-            nodes[above] = FolderNode(time.time_ns())
+            nodes[above] = MadeNode(time.time_ns())
         self._note(origins, nodes, path)
         serial = self.tree.serial + 1
         if isinstance(node, FileNode):
@@ -373,13 +376,13 @@ class _Draft:
         """Whether what the folder has at a name was ever to be seen there."""
         above = parent(path)
         while above != ROOT:
-            if isinstance(nodes.get(above), FolderNode):
+            if isinstance(nodes.get(above), MadeNode):
                 return False
             above = parent(above)
         return True
 
 
-def _missing(store: ReviewStore, tree: Tree, path: WorkPath) -> Sequence[WorkPath]:
+def _missing(store: Seeing, tree: Tree, path: WorkPath) -> Sequence[WorkPath]:
     """The folders above a name that are not there, the topmost first."""
     missing: list[WorkPath] = []
     folder = parent(path)

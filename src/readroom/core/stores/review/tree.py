@@ -48,7 +48,7 @@ class LinkNode(Struct, frozen=True, tag="link"):
     mtime_ns: int
 
 
-class FolderNode(Struct, frozen=True, tag="folder"):
+class MadeNode(Struct, frozen=True, tag="folder"):
     """A folder that was made, in which nothing of the folder of that name is left."""
 
     mtime_ns: int
@@ -59,7 +59,7 @@ class GoneNode(Struct, frozen=True, tag="gone"):
     """Nothing, in the place of something."""
 
 
-Node: TypeAlias = FileNode | KeptNode | LinkNode | FolderNode | GoneNode
+Node: TypeAlias = FileNode | KeptNode | LinkNode | MadeNode | GoneNode
 
 
 class Origin(Struct, frozen=True):

@@ -14,7 +14,7 @@ import os
 import secrets
 import stat
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import final
 
 from msgspec.structs import replace
@@ -23,6 +23,7 @@ from readroom.core.closeable import Closeable
 from readroom.core.deadline import Deadline
 from readroom.core.errors import NoSpace, StoreFailed, reason_of
 from readroom.core.errors.review import ReviewFull, ReviewUnusable
+from readroom.core.limits import BLOCK_BYTES
 from readroom.core.paths import WorkPath
 from readroom.core.stores.local.place import flush, write_all
 from readroom.core.stores.local.resolve import unwritten
@@ -67,6 +68,8 @@ class WaitingSet:
         self._root = os.fsencode(root)
         self._inode = inode
         self._seen: tuple[tuple[int, int, int], Tree] | None = None
+        self.held: Held | None = None
+        """Who holds it, if that is in this process and through this object."""
 
     def tree(self) -> Tree:
         """What waits now. Raises StoreFailed if it cannot be read."""
@@ -95,6 +98,15 @@ class WaitingSet:
             raise ReviewUnusable(".", "a content is damaged")
         return fd
 
+    def checked(self, node: FileNode, fd: int) -> Iterator[bytes]:
+        """The bytes of a content. Raises StoreFailed, at the end, if they are not those that were written."""
+        hashing = Hashing()
+        while block := os.pread(fd, BLOCK_BYTES, hashing.size):
+            hashing.add(block)
+            yield block
+        if hashing.digits != node.digest:
+            raise ReviewUnusable(".", "a content is damaged")
+
     def hold(self, deadline: Deadline) -> Held:
         """Lock out other writers. Raises NoSpace, StoreFailed, TimedOut, Cancelled."""
         try:
@@ -111,7 +123,7 @@ class WaitingSet:
         except BaseException:
             os.close(fd)
             raise
-        held = Held(self, fd)
+        held = self.held = Held(self, fd)
         try:
             held.sweep()
         except BaseException:
@@ -121,7 +133,8 @@ class WaitingSet:
 
     def _make(self) -> None:
         above = os.path.dirname(self.folder)
-        os.makedirs(above, 0o700, exist_ok=True)
+        for path in (os.path.dirname(above), above):
+            os.makedirs(path, 0o700, exist_ok=True)
         if not os.path.isdir(self.folder) and len(os.listdir(above)) >= REVIEW_SETS:
             _remove_empty(above)
             if len(os.listdir(above)) >= REVIEW_SETS:
@@ -151,7 +164,11 @@ class Held(Closeable):
     def sweep(self) -> None:
         """Remove contents that a killed process left."""
         folder = os.path.join(self._set.folder, _DATA)
-        named = {node.data for node in self._set.tree().nodes.values() if isinstance(node, FileNode)}
+        try:
+            tree = self._set.tree()
+        except ReviewUnusable:
+            return  # it says nothing of what it has
+        named = {node.data for node in tree.nodes.values() if isinstance(node, FileNode)}
         with contextlib.suppress(OSError):
             for name in os.listdir(folder):
                 if name not in named:
@@ -211,11 +228,23 @@ class Held(Closeable):
         self._new -= named
         self.sweep()
 
+    def clear(self) -> None:
+        """Let nothing wait, whatever state the set is in. Raises StoreFailed."""
+        try:
+            os.unlink(os.path.join(self._set.folder, _TREE))
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise _failed(error) from None
+        self.sweep()
+
     def close(self) -> None:
         """Let others in; contents that no tree names go. A second call does nothing."""
         fd, self._fd = self._fd, -1
         if fd < 0:
             return
+        if self._set.held is self:
+            self._set.held = None
         for name in self._new:
             with contextlib.suppress(OSError):
                 os.unlink(os.path.join(self._set.folder, _DATA, name))
@@ -263,11 +292,6 @@ def read_tree(folder: str) -> Tree:
         raise ReviewUnusable(".", "another version of readroom wrote them") from None
     except ValueError:
         raise ReviewUnusable(".", "the file that says what waits is damaged") from None
-
-
-def drop(folder: str) -> None:
-    """Remove a set with everything in it, whatever state it is in; the caller holds it."""
-    remove_tree(folder)
 
 
 def _remove_empty(above: str) -> None:
