@@ -98,7 +98,7 @@ class _Comparing:
             case MadeNode():
                 if now is None or now.kind is not EntryKind.FOLDER:
                     yield self._made(path, now, EntryKind.FOLDER, node)
-                elif self._origin(path).kind != "absent":  # a folder that is there only now is left alone
+                elif self._was_there(path):  # a folder that is there only now is left alone
                     yield from self._left_out(path)
 
     def _kept(self, path: WorkPath, now: Stat | None, node: KeptNode) -> Iterator[Difference]:
@@ -223,8 +223,13 @@ class _Comparing:
             return self._since(path) or _KIND
         return self._since(path)
 
-    def _origin(self, path: WorkPath) -> Origin:
-        return self._tree.origins.get(path, _NONE)
+    def _was_there(self, path: WorkPath) -> bool:
+        """Whether the folder had something at a name, or above it, when a change began to wait."""
+        for name in (path, *reversed(ancestors(path))):
+            origin = self._tree.origins.get(name)
+            if origin is not None:
+                return origin.kind != "absent"
+        return False
 
     def _since(self, path: WorkPath) -> str:
         """Why a name is not as it was when the change of it began to wait."""
@@ -250,9 +255,6 @@ class _Comparing:
             except ReadroomError:
                 continue
         return count
-
-
-_NONE = Origin("absent")
 
 
 def origin_or_none(store: Store, path: WorkPath, stat: Stat | None) -> Origin | None:
