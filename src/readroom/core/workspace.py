@@ -441,7 +441,7 @@ class Workspace(Closeable):
         return visit.settled()
 
     def _engine_for(self, record: Contract, request: Request, caller: Caller) -> Engine:
-        """Where a call is performed: people's looks into the past, and what they take back, do not wait."""
+        """The engine for a call: people look into the past, and take changes back, in the folder itself."""
         of_the_past = record.name == "history" or isinstance(request, HistoryRequest | DiffRequest)
         return self.engine if of_the_past else self.view(caller)
 

@@ -63,7 +63,7 @@ class Decider(Struct, frozen=True):
 
 
 class Decided(Struct, frozen=True):
-    """What was decided: the changes, and what of the set still waits."""
+    """A decision: the changes, and the number of those that still wait."""
 
     changes: Sequence[Difference]
     left: int
@@ -85,7 +85,7 @@ def view_of(services: Services, waiting: WaitingSet) -> ReviewStore:
 
 
 def waiting_changes(services: Services, waiting: WaitingSet) -> tuple[ReviewStore, Sequence[Difference], int]:
-    """What waits: how it looks, the changes that policy lets be seen, and the number of the others."""
+    """The view of a set, its changes that policy lets be seen, and the number of the others."""
     view = view_of(services, waiting)
     every = differences(view, waiting.tree())
     guard = services.guard
@@ -231,9 +231,12 @@ def _drop_made_folders(
     view: ReviewStore, nodes: dict[WorkPath, Node], origins: dict[WorkPath, Origin]
 ) -> None:
     """Forget folders that wait and that the folder has by now: what else waits in them is seen with it."""
-    for path in [path for path, node in nodes.items() if isinstance(node, MadeNode)]:
+    made = (path for path, node in nodes.items() if isinstance(node, MadeNode))
+    for path in sorted(made, key=len):
         now = view.behind(path)
         is_new = path not in origins or origins[path].kind == "absent"
+        # In a folder that was made anew, only what has a node is seen.
+        is_new = is_new and not any(isinstance(nodes.get(above), MadeNode) for above in ancestors(path))
         if is_new and now is not None and now.kind is EntryKind.FOLDER:
             del nodes[path]
             origins.pop(path, None)
@@ -379,7 +382,7 @@ class _Accepting:
         self._changes.append(RemoveEntry(place, found, expected, inside))
 
     def _inside(self, folder: WorkPath) -> Inside:
-        """What is below a folder, which the store compares once more before it goes."""
+        """The names below a folder, which the store compares once more before it goes."""
         found: dict[str, tuple[EntryKind, int, int]] = {}
         pending = [folder]
         while pending:

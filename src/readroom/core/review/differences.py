@@ -1,6 +1,6 @@
-"""What accepting a set would do to the folder, name by name, and what of it no longer fits.
+"""The differences between a folder and a set of changes, name by name, and whether they still fit.
 
-What the folder has by now as the set wants it is no difference any more.
+There is no difference where the folder has by now the state that the set wants.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ class _Comparing:
 
 
 def origin_or_none(store: Store, path: WorkPath, stat: Stat | None) -> Origin | None:
-    """What is at a name; None if that cannot be found out."""
+    """The state of a name; None if it cannot be found out."""
     try:
         return origin_of(store, path, stat)
     except Moved:

@@ -1,4 +1,4 @@
-"""What waits, for people and programs: values for JSON, with the difference of each file."""
+"""Sets of changes as values for JSON, for people and programs, with the difference of each file."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def row_of(change: Difference) -> dict[str, Any]:
 
 
 def decided(outcome: Decided) -> dict[str, Any]:
-    """What was accepted or rejected."""
+    """The changes that were accepted or rejected."""
     return {
         "changes": [row_of(change) for change in outcome.changes],
         "left": outcome.left,

@@ -1,4 +1,4 @@
-"""What waits for review over HTTP: /v1/review, for programs of people.
+"""Changes that wait for review over HTTP: /v1/review, for programs of people.
 
 Whoever may decide has a token that was made for it: the right is never part of "all tools", or an agent could
 accept its own changes.  Any other caller sees the set of its own conversation, and decides nothing.

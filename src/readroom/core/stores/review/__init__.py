@@ -1,6 +1,6 @@
 """A store over a store: the files of a folder as they would be if the changes that wait were made.
 
-What the set has no node for falls through to the folder, always by the name that it has there.  Links are
+A name without a node falls through to the folder, always to the same name there.  Links are
 followed in what is seen: a link of the folder may lead to a file that waits, and the other way round.
 
 Knows: how a folder and a set of waiting changes look together, and how a change is added to the set.
@@ -61,7 +61,7 @@ class ReviewStore:
         self.waiting = waiting
         self._allows = allows
         self.agent = ""
-        """What the one who changes something calls itself."""
+        """The name that the agent gives itself."""
 
     @property
     def name(self) -> str:
@@ -172,7 +172,7 @@ class ReviewStore:
         return [()] * len(changes)
 
     def recover(self) -> Sequence[Leftover]:
-        """What other calls on the folder left half done; a set has nothing half done."""
+        """The leftovers of other calls on the folder; a set has none."""
         return self.base.recover()
 
     def close(self) -> None:
@@ -220,7 +220,7 @@ class ReviewStore:
         return At(ROOT, EntryKind.FOLDER, None, ROOT, self.base.stat(ROOT)[1])
 
     def _at_once(self, tree: Tree, top: At, pending: Sequence[str]) -> At | None:
-        """Where the rest of a path leads if nothing waits there and no link is on the way; else None."""
+        """The end of a path if nothing waits there and no link is on the way; else None."""
         if top.base is None or ".." in pending or "." in pending:
             return None
         path = top.path
@@ -237,7 +237,7 @@ class ReviewStore:
         return At(path, stat.kind, None, path, stat) if real == path else None
 
     def child(self, tree: Tree, folder: At, name: str) -> At | None:
-        """What is at a name of a folder, a link itself; None for nothing."""
+        """The entry of a folder at a name, a link itself; None for nothing."""
         path = join(folder.path, name)
         match tree.nodes.get(path):
             case None:
@@ -260,7 +260,7 @@ class ReviewStore:
                 return At(path, kinds[type(node)], node)
 
     def behind(self, path: WorkPath) -> Stat | None:
-        """What the folder has at a name, a link itself; None for nothing."""
+        """The stat of a name in the folder itself, links not followed; None for nothing."""
         if path == ROOT:
             return self.base.stat(ROOT)[1]
         above, _, name = path.rpartition("/")
@@ -356,7 +356,7 @@ class ReviewFolder(Closeable):
     __slots__ = ("_at", "_below", "_store", "_tree", "real")
 
     def __init__(self, store: ReviewStore, tree: Tree, at: At, below: Folder | None) -> None:
-        """Takes over the folder that is behind it."""
+        """Takes over the folder whose names are shown with the changes."""
         self._store = store
         self._tree = tree
         self._at = at

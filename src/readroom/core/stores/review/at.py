@@ -1,4 +1,4 @@
-"""What is seen at a name, and what a change needs of the store that shows it."""
+"""An entry as it is seen, and the methods of its store that a change needs."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ NOTHING = Version(0, 0, 0, 0, 0)
 
 
 class At(Struct, frozen=True):
-    """Where a path leads in what is seen.
+    """An entry as it is seen.
 
     Attributes:
         path: Its real name, links followed.
         kind: What is there.
         node: What waits for it; None for what is as in the folder.
-        base: The name of the file or folder of the folder that is behind it; None if nothing is.
-        stat: Of what is behind it.
+        base: The name of its file or folder in the folder itself; None if it has none there.
+        below: The stat of that.
     """
 
     path: WorkPath
@@ -66,10 +66,10 @@ class Seeing(Protocol):
         """Follow a path."""
 
     def child(self, tree: Tree, folder: At, name: str) -> At | None:
-        """What is at a name of a folder."""
+        """The entry of a folder at a name."""
 
     def behind(self, path: WorkPath) -> Stat | None:
-        """What the folder has at a name."""
+        """The stat of a name in the folder itself."""
 
     def target(self, at: At) -> str:
         """The target of a link."""

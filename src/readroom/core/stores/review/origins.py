@@ -1,4 +1,4 @@
-"""What a name of the folder had when a change of it began to wait, and whether it still has it."""
+"""The state of a name when a change of it began to wait, and whether it still has that state."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from readroom.core.text.line_index import Shrunk
 from readroom.core.values import EntryKind, Stat, Version
 
 _HASHED_BYTES = 1024 * 1024 * 1024
-"""Largest file that is compared by its bytes, too: a second. Of a larger one only the version tells."""
+"""Largest file whose bytes are compared, too: a second. A larger one is compared by its version."""
 
 
 def origin_of(store: Store, path: WorkPath, stat: Stat | None) -> Origin:
-    """What is at a name, as `stat` says. Raises Moved if it changes meanwhile."""
+    """The state of a name, as `stat` says. Raises Moved if it changes meanwhile."""
     if stat is None:
         return ABSENT
     try:

@@ -45,7 +45,7 @@ from readroom.core.values.files import Warn
 
 _NEW_MODE = 0o666
 _UMASK = 0o022
-"""What a new file's mode loses in what is seen; the system decides when it is made."""
+"""Bits that a new file does not get as it is seen; the system decides when it is made."""
 
 
 @final
@@ -170,7 +170,7 @@ class ReviewPlace(Closeable):
         self.held.save(draft.tree)
 
     def at(self, tree: Tree) -> At | None:
-        """What is there, by a tree."""
+        """The entry, by a tree."""
         return self._at(tree)
 
     def _at(self, tree: Tree) -> At | None:

@@ -63,7 +63,7 @@ Node: TypeAlias = FileNode | KeptNode | LinkNode | MadeNode | GoneNode
 
 
 class Origin(Struct, frozen=True):
-    """What a name of the folder had when it was first changed.
+    """The state of a name when it was first changed.
 
     Attributes:
         kind: What it was; "absent" for nothing.

@@ -72,7 +72,7 @@ class WaitingSet:
         """Who holds it, if that is in this process and through this object."""
 
     def tree(self) -> Tree:
-        """What waits now. Raises StoreFailed if it cannot be read."""
+        """The changes that wait now. Raises StoreFailed if it cannot be read."""
         path = os.path.join(self.folder, _TREE)
         try:
             status = os.lstat(path)
