@@ -33,6 +33,8 @@ from readroom.core.policy.guard import Guard
 from readroom.core.session.conversation import Session, State
 from readroom.core.session.gatekeeper import CallContext
 from readroom.core.session.meter import counted
+from readroom.core.since import Since
+from readroom.core.since.authors import Authors
 from readroom.core.stores.base import Store
 from readroom.core.values import Cap, Fact, ReadResult, Reply, Request, Result
 from readroom.core.values.files import Warn
@@ -179,6 +181,7 @@ class Workspace(Closeable):
         self.state = state
         self.engine = config.engine(self._store, self.settings, state)
         self.gatekeeper = config.gatekeeper(self._store, self.settings, state)
+        self._authors = Authors(self.engine.services.history, self.gatekeeper.journal)
         self._instances = Instances[Workspace]()
         self.reviews = config.reviews(self._store, self.settings)
         """The changes that wait for review; None where they are made at once."""
@@ -314,6 +317,7 @@ class Workspace(Closeable):
         record = self._records.get(contract_name) or self.contract(contract_name)
         cap = self.cap(record, reply_bytes, tool)
         with CallContext(self.gatekeeper, caller, record, tool, arguments, cap) as visit:
+            visit.news = self._news(record, caller)
             bound = record.bind(tool, arguments)
             return self._answer(visit, record, bound, caller, deadline or Deadline())
 
@@ -344,6 +348,7 @@ class Workspace(Closeable):
         if not images:
             cap = replace(cap, images=False)
         with CallContext(self.gatekeeper, caller, record, tool, arguments, cap) as visit:
+            visit.news = self._news(record, caller)
             try:
                 if granted is not None and record.tool(tool).name not in granted:
                     raise errors.NotGranted(
@@ -408,6 +413,7 @@ class Workspace(Closeable):
             deadline = deadline.within(record.seconds)
         engine = self._engine_for(record, bound.request, caller)
         if bound.store is not None:
+            visit.news = None  # it is about files elsewhere
             engine = self._where(bound.store, caller, deadline).engine
         for attempt in visit.attempts(bound):
             try:
@@ -437,13 +443,23 @@ class Workspace(Closeable):
                 from readroom.core.contracts.native.render import without_images  # one known client needs it
 
                 reply = record.remark(without_images(reply), "Not sent as an image: this client shows none")
-            attempt.result, attempt.reply = reply.shown or result, reply
+            shown = reply.shown or result
+            attempt.result, attempt.reply = shown, visit.told(reply, shown)
+        if attempt.result is not None and changes(attempt.request):
+            self._authors.take(attempt.result, caller)
         return visit.settled()
 
     def _engine_for(self, record: Contract, request: Request, caller: Caller) -> Engine:
         """The engine for a call: people look into the past, and take changes back, in the folder itself."""
         of_the_past = record.name == "history" or isinstance(request, HistoryRequest | DiffRequest)
         return self.engine if of_the_past else self.view(caller)
+
+    def _news(self, record: Contract, caller: Caller) -> Since | None:
+        """The changes since the conversation of a call saw files; None without a conversation."""
+        if caller.hosts or not (caller.is_one_reader or caller.apart):
+            return None
+        session = self.gatekeeper.session(caller.session)
+        return Since(self.view(caller).under(record.terms), session, caller, record, self._authors)
 
     def _where(self, store: str, caller: Caller, deadline: Deadline) -> Workspace:
         """The workspace for a call: this one, or a store in memory of the same conversation.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from readroom.core import errors
 from readroom.core.caller import Caller
+from readroom.core.history.records import Draft
 from readroom.core.values.changes import (
     DeleteRequest,
     MakeFolderRequest,
@@ -17,7 +19,7 @@ from readroom.core.values.changes import (
     TrashRequest,
     WriteRequest,
 )
-from readroom.core.values.history import DiffRequest, ForgetRequest, HistoryRequest
+from readroom.core.values.history import Author, DiffRequest, EntryState, ForgetRequest, HistoryRequest
 from tests.core.history.pasts import Past, tree
 
 
@@ -202,3 +204,31 @@ def test_without_a_history_nothing_is_kept(root: Path, tmp_path: Path) -> None:
         past.changes()
     assert not (tmp_path / "history").exists()
     past.close()
+
+
+def test_the_last_change_of_a_name_is_known(past: Past) -> None:
+    history = past.workspace.engine.services.history
+    assert history is not None
+    assert history.last_change("a.txt") is None
+    past.do(WriteRequest("a.txt", "one\n", "absent"), Caller("one"))
+    past.do(WriteRequest("a.txt", "two\n", None), Caller("two"))
+    past.do(WriteRequest("b.txt", "b\n", "absent"), Caller("three"))
+    past.do(MoveRequest("b.txt", "c.txt"), Caller("four"))
+    found = {path: history.last_change(path) for path in ("a.txt", "b.txt", "c.txt")}
+    assert {path: change and change.by.agent for path, change in found.items()} == {
+        "a.txt": "two",
+        "b.txt": "four",
+        "c.txt": "four",
+    }
+
+
+def test_a_change_that_was_made_otherwise_is_kept(past: Past, root: Path) -> None:
+    history = past.workspace.engine.services.history
+    assert history is not None
+    (root / "built").write_text("built\n")
+    digest = "sha256:" + sha256(b"built\n").hexdigest()
+    made = Draft("built", EntryState(), EntryState("file", 6, content_hash=digest))
+    number = history.record(Author("make", tool="run_command"), [made])
+    assert past.changes()[0].id == number
+    past.undo(change=number)
+    assert tree(root) == {}

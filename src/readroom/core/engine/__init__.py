@@ -228,10 +228,17 @@ class Engine:
         layers = terms.layers
         if terms.change_layers and changes(request):
             layers = (*layers, *terms.change_layers)
-        services = self.services if not layers else self._under(layers)
+        services = self._with_layers(layers)
         if self.commands is None:
             return services
         return replace(services, commands=self.commands.of(caller.owner))
+
+    def under(self, terms: Terms) -> Services:
+        """The services for reads, with the rules of a contract and without commands."""
+        return self._with_layers(terms.layers)
+
+    def _with_layers(self, layers: tuple[Layer, ...]) -> Services:
+        return self.services if not layers else self._under(layers)
 
     def _under(self, layers: tuple[Layer, ...]) -> Services:
         with self._making:

@@ -12,17 +12,21 @@ May be touched: with the laws of the history; `database` and `records` with a se
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, final
 
+from msgspec.structs import replace
+
 from readroom.core.deadline import Deadline
-from readroom.core.history.settings import HistoryPolicy
+from readroom.core.history.settings import MEMORY_BYTES, HistoryPolicy
 from readroom.core.policy.guard import Guard
 from readroom.core.stores.base import Store
-from readroom.core.values.history import Author
+from readroom.core.values.history import Author, KeptChange
 
 if TYPE_CHECKING:
     from readroom.core.history.book import Book
     from readroom.core.history.keeping import CallRecorder
+    from readroom.core.history.records import Draft
 
 
 @final
@@ -30,6 +34,8 @@ class History:
     """The history of one workspace, opened when something is first changed or asked. Safe to share."""
 
     def __init__(self, store: Store, policy: HistoryPolicy) -> None:
+        if store.folder is None:
+            policy = replace(policy, most_bytes=min(policy.most_bytes, MEMORY_BYTES))
         self.policy = policy
         self._store = store
         self._opening = threading.Lock()
@@ -52,6 +58,19 @@ class History:
         from readroom.core.history.keeping import CallRecorder
 
         return CallRecorder(self.book, self.policy, guard, author, deadline)
+
+    def last_change(self, path: str) -> KeptChange | None:
+        """The latest change of a real name, with that name alone; None for none. Raises HistoryFailed."""
+        from readroom.core.history.queries import latest
+
+        return latest(self.book(), path)
+
+    def record(self, author: Author, drafts: Iterable[Draft]) -> int:
+        """Keep a change that was made otherwise, as by a command; its number. Raises HistoryFailed."""
+        book = self.book()
+        change, _ = book.begin(author, None, drafts)
+        book.made(change)
+        return change
 
     def close(self) -> None:
         """Release the database."""

@@ -18,7 +18,7 @@ from readroom.core.errors import ReadroomError, reason_of
 from readroom.core.errors.history import HistoryFailed
 from readroom.core.history import contents
 from readroom.core.history.database import Database
-from readroom.core.history.pruning import prune, removed
+from readroom.core.history.pruning import log_bytes, prune, removed
 from readroom.core.history.records import (
     NAME_COLUMNS,
     Damaged,
@@ -32,7 +32,7 @@ from readroom.core.history.records import (
     read_name,
 )
 from readroom.core.history.runs import Run, lives, sweep
-from readroom.core.history.settings import MEMORY_BYTES, HistoryPolicy
+from readroom.core.history.settings import HistoryPolicy
 from readroom.core.history.states import now
 from readroom.core.stores.base import Moved, Store
 from readroom.core.values.history import Author, EntryState
@@ -40,11 +40,12 @@ from readroom.core.values.history import Author, EntryState
 if TYPE_CHECKING:
     import sqlite3
 
-PRUNED_EVERY = 32
-"""Changes between two looks at how much is kept."""
-
 _CHUNK_NAMES, _CHUNK_BYTES = 500, 8 * 1024 * 1024
 """Names, and bytes of files, that are written in one transaction, for which other processes wait."""
+
+
+_SMALL_BYTES = 64 * 1024
+"""Files up to this size are compressed while the database is held: it takes less than looking twice."""
 
 
 @final
@@ -55,11 +56,10 @@ class Book:
         """Open it. Raises HistoryFailed."""
         folder = policy.folder if store.folder is not None else None
         self.store = store
-        self.policy = policy if folder is not None else _smaller(policy)
-        self.database = Database(folder)
+        self.policy = policy
+        self.database = Database(folder, log_bytes(self.policy))
         self._clock = clock
         self._run: Run | None = None
-        self._since_pruned = 0
         self.root, self.inode = _root(store)
         with self.database.transaction(write=True) as connection:
             self.workspace = _workspace(connection, self.root, self.inode)
@@ -75,18 +75,17 @@ class Book:
 
     # --- writing ------------------------------------------------------------------------------
 
-    def begin(self, author: Author, undoes: int | None = None) -> int:
-        """Write down that a change is going to be made; its number."""
-        self._since_pruned += 1
+    def begin(self, author: Author, undoes: int | None, drafts: Iterable[Draft]) -> tuple[int, int]:
+        """Write down a change that is going to be made, with its names; its number, and how many they are."""
+        chunks = _chunks(drafts)
+        first = [(draft, self._packed(draft)) for draft in next(chunks, [])]
         author = brief(author)
         record, at_ns = msgspec.msgpack.encode(author), self._clock()
         with self.writing() as connection:
-            if self._since_pruned >= PRUNED_EVERY:
-                self._since_pruned = 0
-                prune(connection, self.database, self.policy, at_ns)
+            prune(connection, self.database, self.policy, at_ns)
             made = connection.execute(
                 "INSERT INTO changes (workspace, at_ns, run, agent, token, session, record, proof, undoes)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, x'', ?)",
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     self.workspace,
                     at_ns,
@@ -95,43 +94,49 @@ class Book:
                     author.token,
                     author.session,
                     record,
+                    change_proof(self.workspace, at_ns, author, record),
                     undoes,
                 ),
             )
             change = made.lastrowid
             assert change is not None  # a row was inserted
-            connection.execute(
-                "UPDATE changes SET proof = ? WHERE id = ?",
-                (change_proof(change, self.workspace, at_ns, author, record), change),
-            )
-        return change
+            for number, (draft, packed) in enumerate(first):
+                self._insert(connection, change, number, draft, *packed)
+        try:
+            return change, self._add(change, chunks, len(first))
+        except BaseException:
+            self.drop(change)
+            raise
 
-    def add(self, change: int, drafts: Iterable[Draft], first: int = 0) -> tuple[int, int]:
-        """Write down names of a change; how many, and what their contents take."""
-        count, size = 0, 0
-        for chunk in _chunks(drafts):
+    def add(self, change: int, drafts: Iterable[Draft], first: int) -> int:
+        """Write down more names of a change; how many it has."""
+        return self._add(change, _chunks(drafts), first)
+
+    def _add(self, change: int, chunks: Iterable[list[Draft]], count: int) -> int:
+        for chunk in chunks:
             pieces = [(draft, self._packed(draft)) for draft in chunk]
             with self.writing() as connection:
-                for draft, (before, after) in pieces:
-                    self._insert(connection, change, first + count, draft, before, after)
+                prune(connection, self.database, self.policy, self._clock())
+                for draft, packed in pieces:
+                    self._insert(connection, change, count, draft, *packed)
                     count += 1
-                    size += len(before or b"") + len(after or b"")
-        return count, size
+        return count
 
     def _packed(self, draft: Draft) -> tuple[bytes | None, bytes | None]:
-        """The contents of a name, compressed unless they are kept already."""
-        with self.database.transaction(write=False) as connection:
-            wanted = [
-                data is not None
-                and state.content_hash is not None
-                and not contents.known(connection, contents.digest_of(state.content_hash))
-                for data, state in ((draft.before_data, draft.before), (draft.after_data, draft.after))
-            ]
-        before, after = draft.before_data, draft.after_data
-        return (
-            None if before is None else contents.packed(before) if wanted[0] else b"",
-            None if after is None else contents.packed(after) if wanted[1] else b"",
+        """The larger contents of a name, compressed unless they are kept already; small ones are later."""
+        before, after = (
+            None if data is None else self._packed_if_new(state, data)
+            for data, state in ((draft.before_data, draft.before), (draft.after_data, draft.after))
         )
+        return before, after
+
+    def _packed_if_new(self, state: EntryState, data: bytes) -> bytes:
+        if len(data) <= _SMALL_BYTES or state.content_hash is None:
+            return b""
+        with self.reading() as connection:
+            if contents.known(connection, contents.digest_of(state.content_hash)):
+                return b""
+        return contents.packed(data)
 
     def _insert(
         self,
@@ -278,10 +283,6 @@ class Book:
 _RUNS = "SELECT DISTINCT run FROM changes WHERE run IS NOT NULL"
 
 
-def _smaller(policy: HistoryPolicy) -> HistoryPolicy:
-    return msgspec.structs.replace(policy, most_bytes=min(policy.most_bytes, MEMORY_BYTES))
-
-
 def _root(store: Store) -> tuple[bytes, int]:
     """The real path of a workspace, and its inode; 0 for a store that has none."""
     if store.folder is None:
@@ -319,7 +320,4 @@ def _kept(
 ) -> int | None:
     if data is None or packed is None or state.content_hash is None:
         return None
-    digest = contents.digest_of(state.content_hash)
-    if not packed and not contents.known(connection, digest):
-        packed = contents.packed(data)  # it was pruned since it was looked for
-    return contents.keep(connection, digest, len(data), packed)
+    return contents.keep(connection, contents.digest_of(state.content_hash), data, packed)

@@ -51,16 +51,16 @@ def known(connection: sqlite3.Connection, digest: bytes) -> bool:
     return connection.execute("SELECT 1 FROM contents WHERE hash = ?", (digest,)).fetchone() is not None
 
 
-def keep(connection: sqlite3.Connection, digest: bytes, size: int, data: bytes) -> int:
-    """Keep a state, compressed as `data`, once more; its number."""
+def keep(connection: sqlite3.Connection, digest: bytes, data: bytes, pressed: bytes) -> int:
+    """Keep a state once more; its number. It is compressed now if it is new and was not before."""
     row = connection.execute("SELECT id FROM contents WHERE hash = ?", (digest,)).fetchone()
     if row is not None:
         connection.execute("UPDATE contents SET uses = uses + 1 WHERE id = ?", row)
         return int(row[0])
-    made = connection.execute("INSERT INTO contents (hash, size, uses) VALUES (?, ?, 1)", (digest, size))
+    made = connection.execute("INSERT INTO contents (hash, size, uses) VALUES (?, ?, 1)", (digest, len(data)))
     number = made.lastrowid
     assert number is not None  # a row was inserted
-    connection.execute("INSERT INTO bytes (id, packed) VALUES (?, ?)", (number, data))
+    connection.execute("INSERT INTO bytes (id, packed) VALUES (?, ?)", (number, pressed or packed(data)))
     return number
 
 

@@ -9,6 +9,7 @@ of somebody else ever runs.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 import stat
@@ -48,7 +49,9 @@ _WAIT_S = 20.0
 of them is not served in order."""
 
 LOG_BYTES = 4 * 1024 * 1024
-"""What the write-ahead log may keep on disk once it is merged."""
+"""The size from which the write-ahead log is merged, and what it may keep on disk then."""
+
+_PAGE_BYTES = 4096
 
 _LONGEST_BYTES = 256 * 1024 * 1024
 """More than any value that this version stores."""
@@ -63,9 +66,13 @@ _FULL = ("disk is full", "database or disk is full")
 class Database:
     """One connection per process. Safe to share between threads."""
 
-    def __init__(self, folder: str | None) -> None:
-        """Open the file in a folder, made if missing; None for a database in memory. Raises HistoryFailed."""
+    def __init__(self, folder: str | None, log_bytes: int = LOG_BYTES) -> None:
+        """Open the file in a folder, made if missing; None for a database in memory. Raises HistoryFailed.
+
+        `log_bytes` is the size from which its log is merged.
+        """
         self.folder = folder
+        self._log_bytes = log_bytes
         self.path = ":memory:" if folder is None else os.path.join(folder, FILE)
         self._lock = threading.RLock()
         self._pid = os.getpid()
@@ -144,6 +151,13 @@ class Database:
             for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "temp_store = MEMORY"):
                 connection.execute(f"PRAGMA {pragma}")
             _prepare(connection, self.path)
+            for pragma in (
+                "synchronous = NORMAL",
+                "secure_delete = ON",
+                f"wal_autocheckpoint = {self._log_bytes // _PAGE_BYTES}",
+                f"journal_size_limit = {self._log_bytes}",
+            ):
+                connection.execute(f"PRAGMA {pragma}").fetchall()
             self._file = None if self.folder is None else _identity(self.path)
         except BaseException:
             connection.close()
@@ -180,12 +194,6 @@ def _prepare(connection: sqlite3.Connection, path: str) -> None:
         raise HistoryFailed(path, f"it has version {version}; this readroom keeps version {_VERSION}")
     if sorted(_schema(connection)) != sorted(_TABLES):
         raise HistoryFailed(path, "it has other tables than readroom made")
-    for pragma in (
-        "synchronous = NORMAL",
-        "secure_delete = ON",
-        f"journal_size_limit = {LOG_BYTES}",
-    ):
-        connection.execute(f"PRAGMA {pragma}").fetchall()
 
 
 def _make(connection: sqlite3.Connection) -> None:
@@ -224,6 +232,8 @@ _OTHERS = 0o077
 def _require_own(folder: str) -> None:
     """Make folder and file, private to this user. Raises HistoryFailed where somebody else prepared them."""
     os.makedirs(folder, 0o700, exist_ok=True)
+    if os.statvfs(folder).f_flag & os.ST_RDONLY:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))  # SQLite says less
     _require_private(folder, folder=True)
     for name in (FILE, f"{FILE}-wal", f"{FILE}-shm", f"{FILE}-journal"):
         path = os.path.join(folder, name)

@@ -17,6 +17,7 @@ from readroom.core.deadline import Deadline
 from readroom.core.errors.history import HistoryFailed, HistoryRequired
 from readroom.core.history import states
 from readroom.core.history.book import Book
+from readroom.core.history.pruning import content_bytes
 from readroom.core.history.records import Draft
 from readroom.core.history.settings import HistoryPolicy
 from readroom.core.paths import ROOT, WorkPath, join, parent
@@ -35,6 +36,7 @@ from readroom.core.stores.base import (
     TreeEntry,
     WriteTarget,
 )
+from readroom.core.text.edits.diff import blocks, common_end, common_start, split
 from readroom.core.text.hashes import full
 from readroom.core.values import EntryKind, Stat
 from readroom.core.values.files import Warn
@@ -62,6 +64,7 @@ class CallRecorder:
         """`book` opens the history, and may raise HistoryFailed; `undoes` is what the call takes back."""
         self._book = book
         self.policy = policy
+        self.content_bytes = content_bytes(policy)
         self.guard = guard
         self._author = author
         self.deadline = deadline
@@ -103,10 +106,10 @@ class CallRecorder:
                 folder = parent(folder)
         return found
 
-    def begin(self) -> tuple[Book, int]:
-        """Open the history, and begin a change."""
+    def begin(self, drafts: Iterable[Draft]) -> tuple[Book, int, int]:
+        """Open the history, and begin a change with its names, of which it returns the count."""
         book = self._book()
-        return book, book.begin(self._author, self.undoes)
+        return (book, *book.begin(self._author, self.undoes, drafts))
 
 
 @final
@@ -128,7 +131,7 @@ class OpenRecord:
 
     def watch(self, changes: Sequence[Change]) -> None:
         """Hash what the changes write as it is written."""
-        budget = _Budget(HELD_BYTES, self._recorder.policy.file_bytes)
+        budget = _Budget(HELD_BYTES, self._recorder.content_bytes)
         watched: list[Change] = []
         for change in changes:
             if isinstance(change, PutFile):
@@ -145,15 +148,14 @@ class OpenRecord:
         """Write down names of the change."""
         policy = self._recorder.policy
         try:
-            if self._change is None:
-                self._book, self._change = self._recorder.begin()
-            assert self._book is not None  # set with the change
-            count, _ = self._book.add(self._change, drafts, self._count)
-            self._count += count
+            if self._change is None or self._book is None:
+                self._book, self._change, self._count = self._recorder.begin(drafts)
+            else:
+                self._count = self._book.add(self._change, drafts, self._count)
         except HistoryFailed as failure:
             self._forgo(failure.reason)
         if self._unkept:
-            reason = _not_kept(self._unkept, policy.file_bytes)
+            reason = _not_kept(self._unkept, self._recorder.content_bytes)
             if policy.required:
                 self.failed()
                 raise HistoryRequired(reason)
@@ -195,7 +197,8 @@ class OpenRecord:
         for number, change in enumerate(self.changes):
             match change:
                 case PutFile():
-                    yield from self._new_folders(change.place)
+                    if change.over is None:
+                        yield from self._new_folders(change.place)
                     yield self._put(change, self._watched[number])
                 case RemoveEntry(place, found):
                     yield from self._removed(place.real, found)
@@ -229,7 +232,7 @@ class OpenRecord:
         before, data = NOTHING, None
         mode = change.mode & 0o777 if change.mode != _NEW_MODE else 0
         if change.over is not None:
-            before, data = states.of_file(change.over, self._recorder.policy.file_bytes)
+            before, data = states.of_file(change.over, self._recorder.content_bytes)
             before = self._with(path, before, data)
             mode = before.mode
         after = EntryState("file", watched.size, mode, 0, watched.content_hash, kept=after_data is not None)
@@ -267,7 +270,7 @@ class OpenRecord:
                 pending += reversed(inner)
 
     def _removed_file(self, path: WorkPath, stat: Stat) -> Draft:
-        maximum = self._recorder.policy.file_bytes
+        maximum = self._recorder.content_bytes
         if self._size > self._recorder.policy.most_bytes // 2:
             maximum = -1
         try:
@@ -291,7 +294,7 @@ class OpenRecord:
         if found.kind is EntryKind.FILE:
             try:
                 with place.open() as source:
-                    state, _ = states.of_file(source, self._recorder.policy.file_bytes)
+                    state, _ = states.of_file(source, self._recorder.content_bytes)
             except errors.NoPermission:
                 state = states.unread(found)
         else:
@@ -363,17 +366,20 @@ _COUNTED_BYTES = 256 * 1024
 
 
 def _counted(before: bytes | None, after: bytes | None, is_new: bool) -> tuple[int | None, int | None]:
-    """The lines that only one of two states has, each as one block; None if they are not compared."""
+    """The lines that only one of two states has; None if they are not compared."""
     if is_new:
         before = b""
     if before is None or after is None or max(len(before), len(after)) > _COUNTED_BYTES:
         return None, None
-    if b"\0" in before or b"\0" in after:
+    start = before.rfind(b"\n", 0, common_start(before, after)) + 1
+    end = common_end(before, after, start)
+    old, new = before[start : len(before) - end], after[start : len(after) - end]
+    if b"\0" in old or b"\0" in new:
         return None, None
-    from readroom.core.text.edits.diff import blocks, split
-
-    old, new = split(before.decode("latin-1")), split(after.decode("latin-1"))
-    found = blocks(old, new)
+    if end and not before.endswith(b"\n", 0, len(before) - end):  # the rest of a line that differs
+        rest = before.find(b"\n", len(before) - end) + 1 or len(before)
+        old, new = before[start:rest], after[start : len(after) - len(before) + rest]
+    found = blocks(split(old.decode("latin-1")), split(new.decode("latin-1")))
     return (
         sum(block.new_end - block.new_start for block in found),
         sum(block.old_end - block.old_start for block in found),

@@ -75,6 +75,26 @@ def one(book: Book, change: int, names: int = NAMES_SHOWN) -> KeptChange | None:
         return None if row is None else _change(connection, book, row, names)
 
 
+def latest(book: Book, path: str) -> KeptChange | None:
+    """The latest change of a name, by its index; None if there is none."""
+    name = encoded(path)
+    with book.reading() as connection:
+        rows = [
+            connection.execute(
+                f"SELECT {NAME_COLUMNS} FROM names WHERE workspace {_here(book)} AND {column} = ?"
+                " AND change IN (SELECT id FROM changes WHERE run IS NULL) ORDER BY change DESC LIMIT 1",
+                (name,),
+            ).fetchone()
+            for column in ("path", "other")
+        ]
+        row = max((row for row in rows if row is not None), default=None, key=lambda row: row[:2])
+        if row is None:
+            return None
+        change = connection.execute(f"SELECT {CHANGE_COLUMNS} FROM changes WHERE id = ?", row[:1]).fetchone()
+        kept, workspace = read_change(change)
+        return replace(kept, names=[read_name(row).name], count=1, anew=workspace != book.workspace)
+
+
 def rows_of(book: Book, change: int, path: str | None = None) -> Sequence[NameRow]:
     """The names of a change, in order; those at or below a path, with the folders made for them."""
     rows = book.names_of(change)

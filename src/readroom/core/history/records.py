@@ -177,15 +177,15 @@ def _action(before: EntryState, after: EntryState, to: str | None) -> Action:
 CHANGE_COLUMNS = "id, workspace, at_ns, run, agent, token, session, record, proof, undoes, interrupted"
 
 
-def change_proof(change: int, workspace: int, at_ns: int, author: Author, record: bytes) -> bytes:
+def change_proof(workspace: int, at_ns: int, author: Author, record: bytes) -> bytes:
     """The check of a row of changes."""
-    return proof(change, workspace, at_ns, author.agent, author.token, author.session, record)
+    return proof(workspace, at_ns, author.agent, author.token, author.session, record)
 
 
 def read_change(row: Sequence[Any]) -> tuple[KeptChange, int]:
     """A row of changes, and its workspace. Raises Damaged."""
     change, workspace, at_ns, _, agent, token, session, record, known, undoes, interrupted = row
-    if proof(change, workspace, at_ns, agent, token, session, record) != known:
+    if proof(workspace, at_ns, agent, token, session, record) != known:
         raise Damaged("a record")
     try:
         author = msgspec.msgpack.decode(record, type=Author)

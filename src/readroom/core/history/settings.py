@@ -18,7 +18,7 @@ or has a copy of."""
 HISTORY_VALUE_BYTES = 128 * 1024 * 1024
 """The maximum of that: a content is compressed in one piece, while other processes wait."""
 
-MEMORY_BYTES = 16 * 1024 * 1024
+MEMORY_BYTES = 64 * 1024 * 1024
 """The history of a store in memory, which dies with it."""
 
 

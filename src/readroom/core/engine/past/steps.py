@@ -102,7 +102,7 @@ class Steps:
         for path in sorted(back):
             if path not in moved and not _is_inside(path, trees):
                 done.append(self._put(world, path, back[path], back))
-        for path in sorted(world.wanted.keys() - wanted.keys()):
+        for path in sorted((world.wanted.keys() | world.already) - wanted.keys()):
             done.append(Undone(path, "nothing", "edit"))
         return done
 

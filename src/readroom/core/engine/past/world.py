@@ -48,6 +48,7 @@ class World:
         self.wanted: dict[str, Wanted] = {}
         self.conflicts: list[Conflict] = []
         self.stays: set[str] = set()
+        self.already: set[str] = set()
         self.fitted: dict[str, tuple[int, int]] = {}
 
     def there(self, path: str) -> SeenNow:
@@ -82,6 +83,7 @@ class World:
             return
         current = self.at(name.path)
         if current.state.is_same(name.before):
+            self.already.add(name.path)
             return
         if not current.state.is_same(name.after):
             self._merge(row, current)
@@ -96,6 +98,8 @@ class World:
         if old.state.kind != "absent":
             if current.state.kind != "absent" or not old.state.is_same(name.before):
                 self._refuse(row, "something else has its old name")
+            else:
+                self.already.add(name.path)
             return
         if current.state.kind != name.after.kind:
             self._refuse(row, "it is not there any more")
