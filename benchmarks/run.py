@@ -29,6 +29,7 @@ SUITES = (
     "records",
     "hostile",
     "huge",
+    "keeping",
 )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from readroom.core.errors import base
 from readroom.core.quoting import quote
-from readroom.core.values.history import Conflict, HistoryRequest
+from readroom.core.values.history import Conflict
 
 
 class HistoryOff(base.FailedError):
@@ -41,9 +41,6 @@ class NoSuchChange(base.AbsentError):
     advice = "List the changes for their numbers."
     change: int
 
-    def _fill(self) -> None:
-        self.next = HistoryRequest()
-
 
 class NothingToUndo(base.AbsentError):
     """A selection in which no change is left that could be taken back."""
@@ -51,9 +48,6 @@ class NothingToUndo(base.AbsentError):
     message = "There is nothing to undo{where}"
     advice = "List the changes; those that were undone say so."
     where: base.Aside[str] = ""
-
-    def _fill(self) -> None:
-        self.next = HistoryRequest()
 
 
 class NotKept(base.FailedError):

@@ -130,16 +130,32 @@ def _conditions(book: Book, which: Selection) -> tuple[list[str], list[Any]]:
         conditions.append("undoes IS NULL")
         conditions.append("EXISTS (SELECT 1 FROM names WHERE change = id AND undone IS NULL)")
     if which.path is not None and which.path != ".":
-        parts = []
-        for column in ("path", "other"):
-            at = f"SELECT change FROM names WHERE workspace {_here(book)} AND"
-            undone = " AND undone IS NULL" if which.undoable else ""
-            parts.append(f"{at} {column} = ?{undone}")
-            parts.append(f"{at} {column} > ? AND {column} < ?{undone}")
-            name = encoded(which.path)
-            more += [name, name + b"/", name + b"0"]
-        conditions.append(f"id IN ({' UNION ALL '.join(parts)})")
+        condition, values = _with_path(book, which)
+        conditions.append(condition)
+        more += values
     return conditions, more
+
+
+_FEW = 2_000
+"""Names up to which changes are found by their names; more are met soon enough, the newest first."""
+
+
+def _with_path(book: Book, which: Selection) -> tuple[str, list[Any]]:
+    """The condition that a change has a name at or below a path, and its values."""
+    assert which.path is not None
+    name, parts, values = encoded(which.path), list[str](), list[Any]()
+    undone = " AND undone IS NULL" if which.undoable else ""
+    for column in ("path", "other"):
+        parts += [f"{column} = ?", f"{column} > ? AND {column} < ?"]
+        values += [name, name + b"/", name + b"0"]
+    found = [f"SELECT change FROM names WHERE workspace {_here(book)} AND {part}{undone}" for part in parts]
+    by_name = " UNION ALL ".join(found)
+    with book.reading() as connection:
+        counted = f"SELECT count(*) FROM (SELECT 1 FROM ({by_name}) LIMIT {_FEW})"
+        (count,) = connection.execute(counted, values).fetchone()
+    if count < _FEW:
+        return f"id IN ({by_name})", values
+    return f"EXISTS (SELECT 1 FROM names WHERE change = id AND ({' OR '.join(parts)}){undone})", values
 
 
 def _change(connection: sqlite3.Connection, book: Book, row: Sequence[Any], maximum: int) -> KeptChange:
