@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from readroom.core import config, errors
 from readroom.core.caller import ANONYMOUS, Caller
 from readroom.core.closeable import Closeable
-from readroom.core.contracts import Setup, contract
+from readroom.core.contracts import Setup, contract, history
 from readroom.core.contracts.base import Bound, Contract, Tool
 from readroom.core.deadline import Deadline
 from readroom.core.limits import MIN_REPLY_BYTES
@@ -38,7 +38,7 @@ from readroom.core.since.authors import Authors
 from readroom.core.stores.base import Store
 from readroom.core.values import Cap, Fact, ReadResult, Reply, Request, Result
 from readroom.core.values.files import Warn
-from readroom.core.values.history import DiffRequest, HistoryRequest
+from readroom.core.values.history import DiffRequest, HistoryRequest, UndoRequest
 from readroom.core.values.verbs import BY_REQUEST, changes, is_edit
 
 if TYPE_CHECKING:
@@ -49,6 +49,11 @@ W = TypeVar("W", bound=Closeable)
 
 _VIEWS = 256
 """Conversations whose changes wait, of which caches are kept; what waits is on disk."""
+
+
+def _of_past(tool: str, **arguments: Fact) -> tuple[str, dict[str, Fact]]:
+    """The name of a call, and its arguments without those that were left out."""
+    return tool, {name: value for name, value in arguments.items() if value is not None}
 
 
 STORES = 256
@@ -235,6 +240,30 @@ class Workspace(Closeable):
         """Run a command where policy allows it; options are those of `run_command`. Raises ReadroomError."""
         return self.perform("run_command", {"command": command, **options})
 
+    def history(self, /, path: str | None = None, **options: Fact) -> Reply:
+        """List changes, newest first; options are `session`, `agent`, `since`, `change`, `limit`, `cursor`.
+
+        Raises ReadroomError.
+        """
+        return self.perform(*_of_past(history.LIST, path=path, **options), contract_name=history.CONTRACT)
+
+    def diff(self, /, change: int, path: str | None = None) -> Reply:
+        """Show what a change did, to all its files or to some. Raises ReadroomError."""
+        return self.perform(*_of_past(history.SHOW, change=change, path=path), contract_name=history.CONTRACT)
+
+    def undo(self, /, change: int | None = None, **options: Fact) -> Reply:
+        """Take back a change, or those that `session`, `since` or `path` name, unless that loses later ones.
+
+        Other options are `parts`, `dry_run` and `up_to`, the last change that is meant.
+
+        Raises ReadroomError.
+        """
+        return self.perform(*_of_past(history.UNDO, change=change, **options), contract_name=history.CONTRACT)
+
+    def forget(self, /, path: str | None = None, *, all: bool = False) -> Reply:
+        """Remove the past of a file, a folder or everything, for good. Raises ReadroomError."""
+        return self.perform(*_of_past(history.FORGET, path=path, all=all), contract_name=history.CONTRACT)
+
     @property
     def runs_commands(self) -> bool:
         """Whether policy allows commands."""
@@ -288,7 +317,12 @@ class Workspace(Closeable):
         if name not in self._records:
             settings, roots = self.settings, self._store.roots or (Setup().root,)
             setup = Setup(roots[0], roots[-1], settings.contracts.get(name), settings.variables)
-            self._records[name] = contract(name, setup)
+            record = replace(contract(name, setup), runs=self.runs_commands)
+            if name == "native" and settings.history.tool:
+                from readroom.core.contracts.native.past import PAST
+
+                record = replace(record, tools=(*record.tools, PAST))
+            self._records[name] = record
         return self._records[name]
 
     def perform(
@@ -351,11 +385,13 @@ class Workspace(Closeable):
             visit.news = self._news(record, caller)
             try:
                 if granted is not None and record.tool(tool).name not in granted:
-                    raise errors.NotGranted(
-                        tool,
-                        [granted_tool.name for granted_tool in record.tools if granted_tool.name in granted],
-                    )
+                    offered = record.offered(commands=record.runs)
+                    raise errors.NotGranted(tool, [each.name for each in offered if each.name in granted])
                 bound = record.bind(tool, arguments)
+                if granted is not None and isinstance(bound.request, UndoRequest):
+                    from readroom.core.contracts.history.rights import within  # few calls undo
+
+                    bound = replace(bound, request=within(bound.request, granted))
                 return self._answer(visit, record, bound, caller, deadline or Deadline())
             except errors.ReadroomError as error:
                 return visit.refusal(error)

@@ -54,9 +54,11 @@ def _create(
     Only the token goes to standard output, so that a script can use it.
     """
     from readroom.core.contracts import NAMES, contract
+    from readroom.core.contracts.native.calls import HISTORY
     from readroom.core.review import REVIEW
 
-    known = {tool.name for name_ in NAMES for tool in contract(name_).offered(commands=True)} | {REVIEW}
+    known = {tool.name for name_ in NAMES for tool in contract(name_).offered(commands=True)}
+    known |= {HISTORY, REVIEW}
     for tool in tools:
         if tool not in known:
             advice = f"{did_you_mean(tool, known)}The tools are: {', '.join(sorted(known))}."
