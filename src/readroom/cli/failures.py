@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from readroom.cli import output
 from readroom.cli.exits import ExitCode
+from readroom.cli.roots import roots_of
 from readroom.core.contracts.native.calls import EDIT, FIND, GREP, LIST, READ, RUN, SAID, WRITE
 from readroom.core.errors import (
     AbsentError,
@@ -48,7 +49,7 @@ def command(call: Call | Mapping[str, Fact], root: str | None) -> str:
         sent = call["arguments"]
         assert isinstance(sent, Mapping)
         call = Call(str(call["tool"]), dict(sent))
-    place = [] if root is None else ["--root", root]
+    place = [] if root is None else [word for one in roots_of(root) for word in ("--root", one)]
     if call.tool not in COMMANDS:
         import json
 

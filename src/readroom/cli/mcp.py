@@ -10,8 +10,9 @@ from readroom.cli import output
 from readroom.cli.answers import NATIVE, Where
 from readroom.cli.commands import SERVING, found
 from readroom.cli.exits import ExitCode
-from readroom.cli.folders import Folder
+from readroom.cli.folders import RootType, joined_roots
 from readroom.cli.options import commands_option, front_matter_option, option, place_options, subcommand
+from readroom.cli.roots import roots_of
 from readroom.core.contracts import NAMES
 from readroom.core.errors import UsageError
 
@@ -51,7 +52,7 @@ def repeated_options(where: Where, contract_name: str, max_chars: int | None) ->
 
 def one_folder(folder: str | None, root: str | None) -> str | None:
     """The folder that is named as DIR or with --root."""
-    if folder is not None and root is not None and folder != root:
+    if folder is not None and root is not None and roots_of(folder) != roots_of(root):
         raise UsageError("Two folders were given", "Name the folder once, as DIR or with --root.")
     return folder if root is None else root
 
@@ -59,7 +60,15 @@ def one_folder(folder: str | None, root: str | None) -> str | None:
 def server_options() -> list[click.Parameter]:
     """The folder, and how it is served."""
     return [
-        click.Argument(["folder"], required=False, type=Folder(), metavar="[DIR]", help="As --root."),
+        click.Argument(
+            ["folder"],
+            required=False,
+            nargs=-1,
+            type=RootType(),
+            callback=joined_roots,
+            metavar="[DIR] [NAME=DIR[:ro]]...",
+            help="As --root.",
+        ),
         option(
             "--contract contract_name",
             "Contract whose tools are served.",

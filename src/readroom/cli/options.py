@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from readroom.cli.answers import path_argument
-from readroom.cli.folders import Folder
+from readroom.cli.folders import Folder, RootType, joined_roots
 from readroom.core.contracts.schema import properties
 from readroom.core.values import Fact
 
@@ -126,9 +126,12 @@ def place_options() -> list[click.Parameter]:
     return [
         option(
             "--root",
-            "The workspace; paths are relative to it.",
-            type=Folder(),
+            "The workspace; paths are relative to it. Repeated: more folders, NAME=DIR, as NAME/... "
+            "in paths; DIR:ro is read-only.",
+            type=RootType(),
             metavar="DIR",
+            multiple=True,
+            callback=joined_roots,
             show_default="the current folder",
         ),
         _file("--config", "A configuration file with more settings and rules."),

@@ -11,8 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from os import PathLike
-from typing import Any, Generic, Protocol, TypeVar, final
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,9 +30,11 @@ from readroom.core.policy.guard import Guard
 from readroom.core.session.conversation import Session, State
 from readroom.core.session.gatekeeper import CallContext
 from readroom.core.session.meter import counted
-from readroom.core.stores.base import Store
 from readroom.core.values import Cap, Fact, ReadResult, Reply
 from readroom.core.values.verbs import BY_REQUEST
+
+if TYPE_CHECKING:
+    from readroom.core.config.roots import RootLike
 
 W = TypeVar("W", bound=Closeable)
 
@@ -146,8 +147,8 @@ class Workspace(Closeable):
 
     def __init__(
         self,
-        root: str | PathLike[str] | Store,
-        *,
+        root: RootLike,
+        *others: RootLike,
         settings: config.Settings | None = None,
         state: State | None = None,
     ) -> None:
@@ -155,15 +156,19 @@ class Workspace(Closeable):
 
         Args:
             root: A local folder, or a store.
-            settings: Policy and limits from `config.load`; without it those of the root.
+            others: More folders or stores, each a folder of its own name in paths: `NAME=PATH`, `PATH:ro` for
+                one in which nothing may be changed, or a `config.roots.RootOption`.
+            settings: Policy and limits from `config.load`, or with others from `config.loaded`; without it
+                those of the roots.
             state: What other processes of the same server know; closing it stays with the caller.
 
         Raises:
             NotFound, NotAFolder: There is no such folder.
-            BadConfig: Its `readroom.toml` or an ignore file cannot be used.
+            BadValue: The folders cannot be served together.
+            BadConfig: A `readroom.toml` or an ignore file in them cannot be used.
         """
-        self._store = config.open_store(root)
-        self.settings = settings or config.load(self._store)
+        self._store, options = config.open_roots(root, others)
+        self.settings = config.complete(self._store, options, settings)
         self.limits = self.settings.limits
         self.state = state
         self.engine = config.engine(self._store, self.settings, state)
@@ -335,6 +340,11 @@ class Workspace(Closeable):
         """The reply for an error that a face met before the call, in the contract's words."""
         record = self.contract(contract_name)
         return record.worded(tool, None).render_error(error, self.cap(record, reply_bytes, tool))
+
+    def restricted(self, policy: str) -> Workspace:
+        """Another workspace of the same folders, restricted by a file. Raises BadConfig."""
+        settings = config.restricted(self.settings, policy)
+        return Workspace(config.opened_again(self._store), settings=settings, state=self.state)
 
     def close(self) -> None:
         """Release the store, end document processes, and remove kept outputs and expanded files."""

@@ -37,6 +37,7 @@ class Settings(Struct, frozen=True):
         budgets: Tokens that may be spent; None bounds nothing.
         contracts: The settings of each contract.
         variables: Environment variables of contracts.
+        others: Those of the other roots by name, where there are several.
     """
 
     layers: tuple[Layer, ...] = ()
@@ -52,6 +53,7 @@ class Settings(Struct, frozen=True):
     contracts: Mapping[str, OwnSettings] = field(default_factory=dict)
     roots: tuple[str, ...] = ()
     variables: tuple[tuple[str, str], ...] = ()
+    others: Mapping[str, Settings] = field(default_factory=dict)
 
 
 # -----------------------------------------------------------------------------

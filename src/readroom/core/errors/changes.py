@@ -365,6 +365,15 @@ class Protected(base.RefusedError):
             )
 
 
+class AcrossRoots(base.RefusedError):
+    """Changes in two roots, which no store can make together, or a move between them."""
+
+    message = "{path} and {other} are in two folders of this workspace, which are not changed in one step"
+    advice = "Send a call for each folder. To move a file, copy it first, then delete the old one."
+    path: base.Name
+    other: base.Name
+
+
 class SymbolicLink(base.RefusedError):
     """The name is a link, and policy does not let changes go through links."""
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import final
 
-from readroom.core import config
 from readroom.core.errors import BadConfig, NoSuchWorkspace
 from readroom.core.lru import LruCache
 from readroom.core.workspace import Workspace
@@ -66,13 +65,11 @@ class Workspaces:
         with self._lock:
             workspace = self._restricted.get(key)
             if workspace is None:
-                root = whole.guard.folder
-                if root is None:
+                if whole.guard.folder is None:
                     raise BadConfig(
                         policy, "", "it cannot restrict what is not a folder", "Use another token."
                     )
-                settings = config.restricted(whole.settings, policy)
-                workspace = Workspace(root, settings=settings, state=whole.state)
+                workspace = whole.restricted(policy)
                 for oldest in self._restricted.put(key, workspace):
                     # Calls that still run in it are answered: its open files stay open.
                     oldest.close()

@@ -21,6 +21,7 @@ from readroom.core.deadline import Deadline
 from readroom.core.engine.command import shell
 from readroom.core.engine.command.process import Command, End, environment
 from readroom.core.limits import Limits
+from readroom.core.paths import WorkPath
 from readroom.core.policy.commands import PATH, CommandPolicy
 from readroom.core.policy.guard import Guard
 from readroom.core.quoting import first_of
@@ -140,14 +141,16 @@ class CommandRun:
 
     def ran(self) -> Ran:
         """Start the command, keep its output, and wait for its end."""
-        root = self._runner.guard.folder
+        own, place = self._runner.guard.own(WorkPath(self._request.path))
+        root = own.folder
         if root is None:
-            raise errors.NoFolder(self._runner.guard.store.name)
+            raise errors.NoFolder(own.store.name)
         private = self._private()
         with ExitStack() as opened:
             opened.callback(remove_tree, private.temporary)
-            folder = opened.enter_context(self._runner.guard.open_folder(self._request.path))
-            start = self._runner.sandbox.start(folder.real, private, self._deadline)
+            with place.naming():
+                folder = opened.enter_context(own.open_folder(place.inner(self._request.path)))
+            start = self._runner.sandbox.start(folder.real, private, self._deadline, place.at)
             opened.callback(start.close)
             here = os.path.join(root, folder.real) if folder.real != "." else root
             more = dict(self._runner.policy.environment)

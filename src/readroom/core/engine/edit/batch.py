@@ -129,6 +129,7 @@ class _Batch:
             with self._collecting(number):
                 self._files[number] = self._found(file)
         self._require_several()
+        self._together.require_one_root()
         if not self._request.dry_run:
             self._together.lock()
         for number, made in list(self._files.items()):

@@ -106,6 +106,11 @@ class _Changed(Struct):
     def places(self) -> Sequence[WriteTarget]:
         return (self.place,) if self.to is None else (self.place, self.to)
 
+    @property
+    def changed(self) -> Sequence[WriteTarget]:
+        """The names that it changes; a copy leaves its source as it is."""
+        return self.places[1:] if isinstance(self.request, CopyRequest) else self.places
+
 
 class _Several(Struct):
     """One attempt at a call."""
@@ -123,6 +128,9 @@ class _Several(Struct):
             with self._collecting(number):
                 self.files[number] = self._found(change)
         self._require_apart()
+        self.services.targets.require_together(
+            [place for file in self.files.values() for place in file.changed]
+        )
         if not request.dry_run:
             self._lock()
         names = NamePlans(self.services, self.job, self.held)
@@ -172,7 +180,8 @@ class _Several(Struct):
         if isinstance(change, MoveRequest | CopyRequest):
             change = replace(change, destination=guard.spelled(guard.parse(change.destination)))
         by_file = isinstance(change, EditRequest | WriteRequest)
-        place = self.held.enter_context(targets.find(path) if by_file else targets.entry(path))
+        kept = isinstance(change, CopyRequest)
+        place = self.held.enter_context(targets.find(path) if by_file else targets.entry(path, kept=kept))
         to = None
         if isinstance(change, MoveRequest | CopyRequest):
             to = self.held.enter_context(targets.entry(change.destination))

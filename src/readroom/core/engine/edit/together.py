@@ -107,6 +107,10 @@ class Together:
         """Forget a name that turned out to be unusable, so that it is not locked."""
         self._names.pop(name.path, None)
 
+    def require_one_root(self) -> None:
+        """Raise AcrossRoots for names in several roots."""
+        self._places.require_together([name.place for name in self._names.values()])
+
     def lock(self) -> None:
         """Lock the folders, in a fixed order so that two calls cannot wait for each other."""
         first = {name.place.lock: name.place for name in reversed(self._names.values())}
