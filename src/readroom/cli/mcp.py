@@ -10,8 +10,14 @@ from readroom.cli import output
 from readroom.cli.answers import NATIVE, Where
 from readroom.cli.commands import SERVING, found
 from readroom.cli.exits import ExitCode
-from readroom.cli.folders import RootType, joined_roots
-from readroom.cli.options import commands_option, front_matter_option, option, place_options, subcommand
+from readroom.cli.options import (
+    commands_option,
+    front_matter_option,
+    option,
+    place_options,
+    roots_argument,
+    subcommand,
+)
 from readroom.cli.roots import roots_of
 from readroom.core.contracts import NAMES
 from readroom.core.errors import UsageError
@@ -60,15 +66,7 @@ def one_folder(folder: str | None, root: str | None) -> str | None:
 def server_options() -> list[click.Parameter]:
     """The folder, and how it is served."""
     return [
-        click.Argument(
-            ["folder"],
-            required=False,
-            nargs=-1,
-            type=RootType(),
-            callback=joined_roots,
-            metavar="[DIR] [NAME=DIR[:ro]]...",
-            help="As --root.",
-        ),
+        roots_argument(),
         option(
             "--contract contract_name",
             "Contract whose tools are served.",

@@ -108,6 +108,20 @@ def folder_argument(**more: Any) -> click.Argument:
     return click.Argument(["folder"], default=".", type=Folder(), metavar="[DIR]", **more)
 
 
+def roots_argument(*, default: str | None = None, words: str = "As --root.") -> click.Argument:
+    """A folder, and more of them with names; one value (`roots`)."""
+    return click.Argument(
+        ["folder"],
+        required=False,
+        default=default and (default,),
+        nargs=-1,
+        type=RootType(),
+        callback=joined_roots,
+        metavar="[DIR] [NAME=DIR[:ro]]...",
+        help=words,
+    )
+
+
 def port_option(default: int) -> click.Option:
     """--port, for commands that listen on one."""
     return option(

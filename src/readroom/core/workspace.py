@@ -28,6 +28,7 @@ from readroom.core.log import log
 from readroom.core.policy.changes import WriteTargets
 from readroom.core.policy.guard import Guard
 from readroom.core.session.conversation import Session, State
+from readroom.core.session.first_words import FirstWords
 from readroom.core.session.gatekeeper import CallContext
 from readroom.core.session.meter import counted
 from readroom.core.values import Cap, Fact, ReadResult, Reply
@@ -175,6 +176,9 @@ class Workspace(Closeable):
         self.gatekeeper = config.gatekeeper(self._store, self.settings, state)
         self._instances = Instances[Workspace]()
         self._records: dict[str, Contract] = {}
+        self.folders = config.folders_of(self._store, self.settings)
+        """What is served, where it is more than one folder: names, rights and confinement."""
+        self._first = FirstWords(config.about_folders(self.folders), self.gatekeeper)
 
     def read(self, /, path: str, **options: Fact) -> Reply:
         """Read a window of a file; options are those of `read_file`. Raises ReadroomError."""
@@ -250,10 +254,21 @@ class Workspace(Closeable):
     def contract(self, name: str) -> Contract:
         """The contract of that name, configured for this workspace. Raises BadValue if there is none."""
         if name not in self._records:
-            settings, roots = self.settings, self._store.roots or (Setup().root,)
-            setup = Setup(roots[0], roots[-1], settings.contracts.get(name), settings.variables)
-            self._records[name] = contract(name, setup)
+            record, words = contract(name, self.setup(name)), self._first.words
+            if words:
+                record = replace(record, instructions=f"{record.instructions} {words}".strip())
+            self._records[name] = record
         return self._records[name]
+
+    def setup(self, name: str = "native") -> Setup:
+        """The setup of a contract for this workspace."""
+        settings, roots = self.settings, self._store.roots or (Setup().root,)
+        setup = Setup(roots[0], roots[-1], settings.contracts.get(name), settings.variables)
+        if not settings.others:
+            return setup
+        from readroom.core.contracts.absolute import of_roots
+
+        return of_roots(setup, self._store)
 
     def perform(
         self,
@@ -279,7 +294,7 @@ class Workspace(Closeable):
             ReadroomError: Any class of `readroom.core.errors`.
         """
         record = self._records.get(contract_name) or self.contract(contract_name)
-        cap = self.cap(record, reply_bytes, tool)
+        cap = self._first.room(self.cap(record, reply_bytes, tool), caller)
         with CallContext(self.gatekeeper, caller, record, tool, arguments, cap) as visit:
             bound = record.bind(tool, arguments)
             return self._answer(visit, record, bound, caller, deadline or Deadline())
@@ -310,6 +325,7 @@ class Workspace(Closeable):
             cap = in_lines(cap, reply_lines)
         if not images:
             cap = replace(cap, images=False)
+        cap = self._first.room(cap, caller)
         with CallContext(self.gatekeeper, caller, record, tool, arguments, cap) as visit:
             try:
                 if granted is not None and record.tool(tool).name not in granted:
@@ -378,7 +394,7 @@ class Workspace(Closeable):
     ) -> Reply:
         if record.seconds is not None:
             deadline = deadline.within(record.seconds)
-        engine = self.engine
+        engine, tells = self.engine, self._first.are_due(caller)
         if bound.store is not None:
             engine = self._where(bound.store, caller, deadline).engine
         for attempt in visit.attempts(bound):
@@ -401,8 +417,13 @@ class Workspace(Closeable):
                 from readroom.core.contracts.native.render import without_images  # one known client needs it
 
                 reply = record.remark(without_images(reply), "Not sent as an image: this client shows none")
+            if tells:
+                reply = self._first.said(reply, record)
             attempt.result, attempt.reply = reply.shown or result, reply
-        return visit.settled()
+        reply = visit.settled()
+        if tells:
+            self._first.were_said(caller)
+        return reply
 
     def _where(self, store: str, caller: Caller, deadline: Deadline) -> Workspace:
         """The workspace for a call: this one, or a store in memory of the same conversation.

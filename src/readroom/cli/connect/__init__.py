@@ -16,7 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import cleandoc
 from typing import Any
 
@@ -32,7 +32,8 @@ from readroom.cli.connect.formats import Unusable
 from readroom.cli.connect.handshake import Greeting, NoAnswer, reach, start
 from readroom.cli.exits import ExitCode
 from readroom.cli.near import did_you_mean
-from readroom.cli.options import flag, folder_argument, option, subcommand
+from readroom.cli.options import flag, option, roots_argument, subcommand
+from readroom.cli.roots import roots_of
 from readroom.core.errors import BadValue, NotAFolder, NotFound, UsageError
 from readroom.core.quoting import quote
 from readroom.mcp.client_configs import program
@@ -50,6 +51,7 @@ class _Task(Struct, frozen=True):
     url: str | None
     file: SettingsFile | None
     server: str = clients.SERVER
+    others: tuple[str, ...] = ()
 
     @property
     def path(self) -> list[str]:
@@ -59,7 +61,7 @@ class _Task(Struct, frozen=True):
     @property
     def command(self) -> list[str]:
         """The command that the client starts."""
-        return [*program(), "mcp", self.folder]
+        return [*program(), "mcp", self.folder, *self.others]
 
     @property
     def entry(self) -> Any:
@@ -76,7 +78,8 @@ class _Task(Struct, frozen=True):
         place = ["--user"] if self.file and self.client.project and self.file.base != self.folder else []
         options_again = [] if self.url is None else ["--url", self.url]
         options_again += [] if self.server == clients.SERVER else ["--name", self.server]
-        return _line([*_typed(), "connect", self.name, self.folder, *place, *options_again, *options])
+        words = [*_typed(), "connect", self.name, self.folder, *self.others]
+        return _line([*words, *place, *options_again, *options])
 
 
 def _connect(
@@ -99,7 +102,12 @@ def _connect(
         raise UsageError("--write and --undo exclude each other", "Leave one of them out.")
     if not _NAME.fullmatch(name):
         raise BadValue("name", name, "is not a name that every client accepts", _NAME_ADVICE)
-    task = replace(_task(client, _folder(folder), user, url), server=name)
+    first, *others = roots_of(folder)
+    if others and url is not None:
+        raise UsageError("A server that runs has its own folders", "Name no others with --url.")
+    task = replace(
+        _task(client, _folder(first), user, url), server=name, others=_others(first, others) if others else ()
+    )
     if undo:
         return _undone(task)
     if write:
@@ -148,6 +156,18 @@ def _folder(path: str) -> str:
     if not os.path.isdir(folder):
         raise NotAFolder(path, "file")
     return folder
+
+
+def _others(first: str, others: Sequence[str]) -> tuple[str, ...]:
+    """The further folders as they are served: with their names and absolute paths. Raises BadValue, ..."""
+    from readroom.core import config
+
+    store, options = config.open_roots(first, others)
+    store.close()
+    return tuple(
+        f"{option.name}={os.path.realpath(str(option.path))}{':ro' if option.read_only else ''}"
+        for option in options[1:]
+    )
 
 
 def _typed() -> list[str]:
@@ -364,7 +384,7 @@ connect = subcommand(
     "connect",
     _connect,
     click.Argument(["client"], required=False),
-    folder_argument(),
+    roots_argument(default=".", words="The folder; the current one by default. Others with their names."),
     flag("--write", "Write it into the client's settings."),
     flag(
         "--check",

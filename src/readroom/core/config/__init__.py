@@ -108,6 +108,7 @@ from readroom.core.stores.roots.names import FIRST, Place
 
 if TYPE_CHECKING:
     from readroom.core.config.roots import RootLike, RootOption
+    from readroom.core.config.roots.told import FolderFacts
     from readroom.core.engine.command import CommandService
     from readroom.core.sandbox import Area
 
@@ -176,7 +177,7 @@ def complete(store: Store, options: Sequence[RootOption], settings: Settings | N
         return loaded(store, options)
     if not options or settings.others:
         return settings
-    from readroom.core.config.roots import settings_of
+    from readroom.core.config.roots.joining import settings_of
 
     def under(own: Store, explicit: object) -> Settings:
         inside = _from_store(own)
@@ -191,7 +192,7 @@ def loaded(
     """The settings of a workspace with those roots, which `open_roots` gave; `how` is as `load` takes it."""
     if not options:
         return load(store, explicit, **how)
-    from readroom.core.config.roots import settings_of
+    from readroom.core.config.roots.joining import settings_of
 
     return settings_of(store, options, explicit, partial(load, **how))
 
@@ -292,13 +293,14 @@ def in_memory(settings: Settings) -> Settings:
         index=replace(settings.index, keep=False),
         ledger=None,
         budgets=None,
+        others={},
     )
 
 
 def guard(store: Store, settings: Settings) -> Guard:
     """The store under the settings' policy. Raises BadConfig for an ignore file that cannot be used."""
     if settings.others or _others(store):
-        from readroom.core.config.roots import joined_guard
+        from readroom.core.config.roots.joining import joined_guard
 
         return joined_guard(store, settings, guard)
     return Guard(store, Rules(settings.layers or (denials(),)), settings.hardlinks)
@@ -307,7 +309,7 @@ def guard(store: Store, settings: Settings) -> Guard:
 def places(guarded: Guard, settings: Settings) -> WriteTargets:
     """Where files may be changed: not the configuration files, where they lie in the root."""
     if settings.others:
-        from readroom.core.config.roots import joined_targets
+        from readroom.core.config.roots.joining import joined_targets
 
         return joined_targets(guarded, settings, places)
     protected = []
@@ -337,6 +339,24 @@ def _commands_off(store: Store, settings: Settings) -> errors.CommandsOff | erro
         if policy.enabled
         else errors.CommandsOff("the operator has not allowed them")
     )
+
+
+def folders_of(store: Store, settings: Settings) -> Sequence[FolderFacts]:
+    """What is served, where it is more than one folder; nothing for one."""
+    if not settings.others:
+        return ()
+    from readroom.core.config.roots.told import described
+
+    return described(store, settings)
+
+
+def about_folders(folders: Sequence[FolderFacts]) -> str:
+    """A sentence for a model about the folders; empty for one."""
+    if not folders:
+        return ""
+    from readroom.core.config.roots.told import about
+
+    return about(folders)
 
 
 def indexes(store: Store, settings: Settings) -> IndexCache:
@@ -378,7 +398,7 @@ def room(
 
     kept = state.outputs(guarded.folder) if state is not None and state.several else None
     if settings.others:
-        from readroom.core.config.roots import areas_of
+        from readroom.core.config.roots.joining import areas_of
 
         areas = areas_of(guarded, changeable, settings, _area)
     else:

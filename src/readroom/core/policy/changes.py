@@ -139,6 +139,10 @@ class WriteTargets:
         self._require_unprotected(path, path, folder=folder)
         self._require_no_link(self._links, path, path)
 
+    def about_others(self) -> str:
+        """The other roots that the top of the tree has, and which of them are read-only; empty for none."""
+        return ""
+
     def require_together(self, places: Sequence[WriteTarget]) -> None:
         """Raise AcrossRoots for targets that cannot be changed together."""
 

@@ -24,7 +24,7 @@ from readroom.core.paths import ROOT, WorkPath, require_normal
 from readroom.core.policy.changes import Fixed, WriteTargets
 from readroom.core.policy.guard import Guard
 from readroom.core.policy.rules import Denials, Layer, Rule, Rules, Verdict
-from readroom.core.quoting import unquoted
+from readroom.core.quoting import quote, unquoted
 from readroom.core.stores.base import Folder, Source, WriteTarget
 from readroom.core.stores.roots.joined import JoinedStore, RootStore, require_one_root
 from readroom.core.stores.roots.names import Place
@@ -308,6 +308,15 @@ class JoinedTargets(WriteTargets):
         self._require_extra(path, folder=folder)
         with self._inside(path) as (_, own, inner):
             own.require_inside(inner, folder=folder)
+
+    def about_others(self) -> str:
+        """The other roots that the top of the tree has, and which of them are read-only."""
+        named = [
+            f"{quote(at)}/ (read-only)" if own.policy.read_only else f"{quote(at)}/"
+            for at, (_, own) in self._targets.items()
+            if at != ROOT
+        ]
+        return ", ".join(named)
 
     def require_together(self, places: Sequence[WriteTarget]) -> None:
         """Raise AcrossRoots for targets in several roots."""

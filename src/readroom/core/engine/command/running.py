@@ -163,11 +163,11 @@ class CommandRun:
             maximum = self._runner.limits.run_processes
             chosen_shell = shell.found()
             request = self._request
-            own: Sequence[tuple[str, str]] = ()
+            variables_of_call: Sequence[tuple[str, str]] = ()
             merged = False
             if isinstance(request, StartRequest):
-                own, merged = request.variables, request.merged
-            line = chosen_shell.line(request.command, own)
+                variables_of_call, merged = request.variables, request.merged
+            line = chosen_shell.line(request.command, variables_of_call)
             with Command(
                 line, start, variables, descriptor, maximum, self._deadline, merged=merged
             ) as command:

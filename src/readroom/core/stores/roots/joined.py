@@ -13,7 +13,7 @@ from typing import final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.core.errors import AcrossRoots
+from readroom.core.errors import AcrossRoots, StoreFailed
 from readroom.core.paths import ROOT, WorkPath
 from readroom.core.stores.base import Change, Folder, Leftover, RenameEntry, Source, Store, WriteTarget
 from readroom.core.stores.roots.names import FIRST, Place
@@ -29,6 +29,8 @@ from readroom.core.stores.roots.placed import (
 from readroom.core.values import Stat, Version
 from readroom.core.values.files import Warn
 
+_GO_ON = "Ask the user to start readroom again; the other folders of this workspace can be used."
+
 
 class RootStore(Struct, frozen=True):
     """One root: its store, where it is in the tree, and whether nothing in it may be changed."""
@@ -39,8 +41,10 @@ class RootStore(Struct, frozen=True):
 
     def require(self) -> None:
         """Raise StoreFailed if it is gone."""
-        with self.place.naming():
+        try:
             self.store.require_root()
+        except StoreFailed as error:
+            raise StoreFailed(self.place.at, error.problem, _GO_ON) from None
 
 
 @final
