@@ -18,9 +18,9 @@ from tests.races import killed_batches
 from tests.suites import daily
 
 
-def kills(root: Path, way: Way, mode: str) -> Counter[str]:
+def kills(root: Path, way: Way, mode: str, program: str = "killed_batches") -> Counter[str]:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.races.killed_batches", str(root / "root"), way, mode],
+        [sys.executable, "-m", f"tests.races.{program}", str(root / "root"), way, mode],
         cwd=Path(__file__).parents[2],
         stdout=subprocess.PIPE,
         text=True,
@@ -49,6 +49,31 @@ def test_a_batch_killed_at_any_of_its_lines_is_made_as_a_whole_or_not_at_all(
     assert seen["torn"] == 0
     assert seen["finished"] == 1, "the last, which had fewer lines than were asked for"
     assert seen["died"] > 300 // killed_batches.STRIDES[way]
+    assert seen["half done"], "it never died between the first change and the last"
+    assert seen["old"]
+    assert seen["new"]
+    assert seen["journals"] == 0
+
+
+@daily(1, "way", WAYS)
+def test_a_batch_in_two_roots_killed_at_random_moments_is_made_as_a_whole_or_not_at_all(
+    way: Way, tmp_path: Path
+) -> None:
+    seen = kills(tmp_path, way, "random", "killed_across")
+    assert seen["torn"] == 0
+    assert seen["old"] + seen["new"] == killed_batches.KILLS
+    assert seen["journals"] == 0
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("mode", ["lines", "twice"])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_batch_in_two_roots_killed_at_any_of_its_lines_is_made_as_a_whole_or_not_at_all(
+    way: Way, mode: str, tmp_path: Path
+) -> None:
+    seen = kills(tmp_path, way, mode, "killed_across")
+    assert seen["torn"] == 0
+    assert seen["finished"] == 1, "the last, which had fewer lines than were asked for"
     assert seen["half done"], "it never died between the first change and the last"
     assert seen["old"]
     assert seen["new"]

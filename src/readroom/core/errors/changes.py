@@ -366,9 +366,9 @@ class Protected(base.RefusedError):
 
 
 class AcrossRoots(base.RefusedError):
-    """Changes in two roots, which no store can make together, or a move between them."""
+    """Changes in two roots that cannot be made in one step: in two file systems, or kinds of stores."""
 
-    message = "{path} and {other} are in two folders of this workspace, which are not changed in one step"
+    message = "{path} and {other} are in two folders of this workspace that cannot be changed in one step"
     advice = "Send a call for each folder. To move a file, copy it first, then delete the old one."
     path: base.Name
     other: base.Name

@@ -146,6 +146,10 @@ class WriteTargets:
     def require_together(self, places: Sequence[WriteTarget]) -> None:
         """Raise AcrossRoots for targets that cannot be changed together."""
 
+    def can_rename(self, place: WriteTarget, to: WriteTarget, state: Stat) -> bool:
+        """Whether what is at a target can get the name of another one, as far as is known before."""
+        return True
+
     def fixed(self) -> Fixed:
         """A function that finds the names in an unprotected folder that may be seen but not changed."""
         linked = self._search.links()

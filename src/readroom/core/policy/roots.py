@@ -13,6 +13,7 @@ May be touched: with a security review only.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import final
@@ -26,7 +27,7 @@ from readroom.core.policy.guard import Guard
 from readroom.core.policy.rules import Denials, Layer, Rule, Rules, Verdict
 from readroom.core.quoting import quote, unquoted
 from readroom.core.stores.base import Folder, Source, WriteTarget
-from readroom.core.stores.roots.joined import JoinedStore, RootStore, require_one_root
+from readroom.core.stores.roots.joined import JoinedStore, RootStore
 from readroom.core.stores.roots.names import Place
 from readroom.core.stores.roots.placed import PlacedFolder, PlacedSource, PlacedTarget, own_target
 from readroom.core.values import EntryKind, Stat
@@ -123,6 +124,15 @@ class JoinedGuard(Guard):
         if found:
             return max(found)[1]
         raise failure or errors.OutsideRoot(path, paths.ELSEWHERE)
+
+    def spelled(self, path: WorkPath) -> WorkPath:
+        """The path with the canonically equal names that there are, that of a root among them."""
+        first, slash, rest = path.partition("/")
+        if WorkPath(first) not in self._owns:
+            normal = unicodedata.normalize("NFC", first)
+            equal = next((at for at in self._owns if unicodedata.normalize("NFC", at) == normal), first)
+            path = WorkPath(f"{equal}{slash}{rest}")
+        return super().spelled(path)
 
     # --- opening ------------------------------------------------------------------------------
 
@@ -319,9 +329,13 @@ class JoinedTargets(WriteTargets):
         return ", ".join(named)
 
     def require_together(self, places: Sequence[WriteTarget]) -> None:
-        """Raise AcrossRoots for targets in several roots."""
+        """Raise AcrossRoots for targets in several roots whose changes cannot be made in one step."""
         if places:
-            require_one_root(places, self._joined)
+            self._joined.changed_together(places)
+
+    def can_rename(self, place: WriteTarget, to: WriteTarget, state: Stat) -> bool:
+        """Whether what is at a target can get the name of another one; not in another file system."""
+        return self._own(place.real) == self._own(to.real) or state.device == to.lock[0]
 
     def fixed(self) -> Fixed:
         """A function that finds the names in an unprotected folder that may be seen but not changed."""

@@ -70,14 +70,17 @@ RootPath: TypeAlias = Annotated[
 ]
 
 
+RootPath: TypeAlias = Annotated[
+    str, Meta(pattern=r"\A[^\0]+\Z", title="must be a path", description='Write it as "/a/folder".')
+]
+
+
 class RootSection(Section, frozen=True):
     """[roots.NAME]."""
 
-    path: Annotated[
-        str, Meta(pattern=r"\A[^\0]+\Z", title="must be a path", description='Write "/a/folder".')
-    ]
+    path: RootPath | UnsetType = UNSET
     read_only: bool = False
-    config: Annotated[str, Meta(pattern=r"\A[^\0]+\Z", title="must be a path")] | UnsetType = UNSET
+    config: RootPath | UnsetType = UNSET
 
 
 def root_option(given: RootLike, expanded: Callable[[str], str] = str) -> RootOption:
@@ -120,11 +123,8 @@ def _in_section(file: ConfigFile, name: str, beside: str) -> RootOption:
     section = file.section(RootSection, "roots", name)
     if isinstance(section.path, UnsetType):
         raise file.bad(f"roots.{name}.path", "is missing", 'Write path = "/a/folder".')
-    config = (
-        None
-        if isinstance(section.config, UnsetType)
-        else os.path.join(beside, os.path.expanduser(section.config))
-    )
+    own = section.config
+    config = None if isinstance(own, UnsetType) else os.path.join(beside, os.path.expanduser(own))
     return RootOption(section.path, name, section.read_only, config)
 
 

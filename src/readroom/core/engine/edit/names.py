@@ -88,13 +88,19 @@ class NamePlans(Struct):
         """A new name for a file, a link or a folder."""
         state = self.there(place, request.path)
         self._require_free(request, place, to, state)
+        renames = self.places.can_rename(place, to, state)
+        if not renames and state.kind is not EntryKind.FILE:
+            raise errors.AcrossRoots(request.path, request.destination)
         if state.kind is EntryKind.FOLDER:
             self.places.require(to, request.destination, folder=True)
             self._counted(request, place.real, to.real)
         source = self._source(request, place, state)
         folders = self.new_folders(to)
         result = changes.MoveResult(request.path, request.destination, state.kind, folders=folders)
-        return _planned([RenameEntry(place, to, state)], source, result)
+        steps: list[Change] = [RenameEntry(place, to, state)]
+        if not renames and source is not None:
+            steps = [_copied(source, to, state, self.job.deadline), RemoveEntry(place, state, source.version)]
+        return _planned(steps, source, result)
 
     def copy(self, request: changes.CopyRequest, place: WriteTarget, to: WriteTarget) -> Planned:
         """A copy of a file or a folder."""

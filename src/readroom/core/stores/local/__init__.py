@@ -13,7 +13,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from os import PathLike
 from typing import TYPE_CHECKING, Literal, TypeAlias, final
@@ -302,6 +302,24 @@ class LocalStore:
         batch = Batch(Notes(self._notes), journal, nameless=self.confinement == "kernel")
         return batch.run(changes, ready)
 
+    def commit_with(
+        self, every: Mapping[WorkPath, LocalStore], changes: Sequence[Change], ready: Callable[[], None]
+    ) -> Sequence[Sequence[Warn]]:
+        """Make changes of several roots, by their names in the tree; the paths of changes are those."""
+        from readroom.core.stores.local.across import commit
+
+        return commit(every, self._notes, self._journals, changes, ready)
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        """The device and inode of the root."""
+        return self._identity
+
+    @property
+    def way(self) -> Way:
+        """How names below the root are opened."""
+        return self._way
+
     def recover(self, *, elsewhere: bool = True) -> Sequence[Leftover]:
         """Undo what calls that were killed left half done. Costs a stat when there were none.
 
@@ -323,12 +341,16 @@ class LocalStore:
 
         def finish(abandoned: Abandoned) -> bool | None:
             record = abandoned.record
+            if record.every:
+                from readroom.core.stores.local.across import recovered_across
+
+                return recovered_across(abandoned, self, left)
             root = os.fsdecode(record.root)
             if root != self.name or record.inode != self._identity[1]:
                 if elsewhere and (lies_in(root, self.name) or lies_in(self.name, root)):
                     others.add(root)
                 return None
-            found = recovered(self._way, abandoned, self._identity[0], Deadline())
+            found = recovered(self._way, abandoned, {record.device: self._identity[0]}, Deadline())
             left.extend(found or ())
             return found is not None
 

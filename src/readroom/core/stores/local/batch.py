@@ -43,6 +43,7 @@ from readroom.core.stores.local.journal import (
 from readroom.core.stores.local.place import LocalPlace, flush, keep, write_all
 from readroom.core.stores.local.undo import cleared, undone
 from readroom.core.stores.local.unfinished import Draft, Notes, temporary_name
+from readroom.core.stores.roots.placed import PlacedTarget, own_target
 from readroom.core.values import Stat, Version
 from readroom.core.values.files import Warn
 
@@ -111,7 +112,7 @@ class Batch:
                 self._begin()
                 for change in changes:
                     for place in _places(change):
-                        place.require_same_folder()
+                        _local(place).require_same_folder()
                 for step in self._steps:
                     path = step.path
                     self._make(step)
@@ -129,7 +130,7 @@ class Batch:
 
     def _plan(self, change: Change, stack: ExitStack) -> None:
         for end in _places(change):
-            self._folders.add(end.folder, end.fd)
+            self._folders.add(_folder_of(end), _local(end).fd)
         match change:
             case PutFile():
                 self._stage(change, stack)
@@ -149,7 +150,7 @@ class Batch:
 
     def _plan_folders(self, place: WriteTarget) -> None:
         """Steps for the folders above a name that are missing."""
-        above = _local(place).folder
+        above = _folder_of(place)
         for name in _local(place).missing:
             above = join(above, name)
             self._plan_folder(above)
@@ -163,10 +164,10 @@ class Batch:
 
     def _stage(self, change: PutFile, stack: ExitStack) -> None:
         """Write the new content next to its name, or where the first missing folder will be."""
-        place = _local(change.place)
+        place = change.place
         self._plan_folders(place)
         mode = change.mode if change.over is None else _PRIVATE_MODE
-        draft = stack.enter_context(Draft(place.fd, self._notes, None, mode, nameless=self._nameless))
+        draft = stack.enter_context(Draft(_local(place).fd, self._notes, None, mode, nameless=self._nameless))
         for piece in change.pieces:
             write_all(draft.fd, piece)
         old = None
@@ -177,7 +178,7 @@ class Batch:
             old = _state(change.over.version)
         flush(draft.fd)
         step = Step(PUT, _at(place), _name(place), temporary=encoded(draft.named()), old=old)
-        step.new, step.staged = state_of(os.fstat(draft.fd)), encoded(place.folder)
+        step.new, step.staged = state_of(os.fstat(draft.fd)), encoded(_folder_of(place))
         step.aside = encoded(temporary_name())
         self._drafts[len(self._steps)] = draft
         self._add(step)
@@ -255,15 +256,20 @@ class Batch:
             self._warnings[0].append(warn)
 
 
-def _places(change: Change) -> Sequence[LocalPlace]:
-    if isinstance(change, RenameEntry):
-        return (_local(change.place), _local(change.to))
-    return (_local(change.place),)
+def _places(change: Change) -> Sequence[WriteTarget]:
+    return (change.place, change.to) if isinstance(change, RenameEntry) else (change.place,)
 
 
 def _local(place: WriteTarget) -> LocalPlace:
-    assert isinstance(place, LocalPlace)  # of this store
-    return place
+    inner = own_target(place)
+    assert isinstance(inner, LocalPlace)  # of this store, or of a root beside it
+    return inner
+
+
+def _folder_of(place: WriteTarget) -> WorkPath:
+    """The deepest folder on the way that is there, named as the target is."""
+    folder = _local(place).folder
+    return place.place.outer(folder) if isinstance(place, PlacedTarget) else folder
 
 
 def _at(place: WriteTarget) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import final
+from typing import Any, Protocol, final, runtime_checkable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,6 +30,16 @@ from readroom.core.values import Stat, Version
 from readroom.core.values.files import Warn
 
 _GO_ON = "Ask the user to start readroom again; the other folders of this workspace can be used."
+
+
+@runtime_checkable
+class Joinable(Protocol):
+    """A store whose changes can be made together with those of others of its kind."""
+
+    def commit_with(
+        self, every: Mapping[WorkPath, Any], changes: Sequence[Change], ready: Callable[[], None]
+    ) -> Sequence[Sequence[Warn]]:
+        """Make changes of several stores, by their names in the tree; the paths of changes are those."""
 
 
 class RootStore(Struct, frozen=True):
@@ -125,11 +135,23 @@ class JoinedStore:
             return PlacedTarget(root.store.place(inner), root.place)
 
     def commit(self, changes: Sequence[Change], ready: Callable[[], None]) -> Sequence[Sequence[Warn]]:
-        """Make all changes or none. Raises AcrossRoots for changes in several roots."""
+        """Make all changes or none, also in several roots. Raises AcrossRoots where that cannot be done."""
         places = [place for change in changes for place in _targets(change)]
-        root = require_one_root(places, self)
+        every = self.changed_together(places)
+        if len(every) > 1:
+            local = {root.place.at: root.store for root in every if isinstance(root.store, Joinable)}
+            return next(iter(local.values())).commit_with(local, changes, ready)
+        root = every[0]
         with calling(root.place, ready) as called:
             return root.store.commit([_own(change) for change in changes], called)
+
+    def changed_together(self, places: Sequence[WriteTarget]) -> Sequence[RootStore]:
+        """The roots of targets that can be changed in one step. Raises AcrossRoots."""
+        roots = {root.place.at: root for root in (self.of(place.real) for place in places)}
+        if len(roots) > 1 and not all(isinstance(root.store, Joinable) for root in roots.values()):
+            other = next(place for place in places if self.of(place.real) is not self.of(places[0].real))
+            raise AcrossRoots(places[0].real, other.real)
+        return [*roots.values()]
 
     def recover(self) -> Sequence[Leftover]:
         """Undo what calls that were killed left half done, in every root."""
@@ -155,15 +177,6 @@ class JoinedStore:
         root.require()
         with root.place.naming():
             yield root, root.place.inner(path)
-
-
-def require_one_root(places: Sequence[WriteTarget], store: JoinedStore) -> RootStore:
-    """The root that all targets are in. Raises AcrossRoots."""
-    first = store.of(places[0].real)
-    for place in places:
-        if store.of(place.real) is not first:
-            raise AcrossRoots(places[0].real, place.real)
-    return first
 
 
 def _targets(change: Change) -> Sequence[WriteTarget]:
