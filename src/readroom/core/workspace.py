@@ -268,7 +268,7 @@ class Workspace(Closeable):
             return setup
         from readroom.core.contracts.absolute import of_roots
 
-        return of_roots(setup, self._store)
+        return of_roots(setup, config.paths_of_others(self._store))
 
     def perform(
         self,

@@ -111,6 +111,7 @@ if TYPE_CHECKING:
     from readroom.core.config.roots.told import FolderFacts
     from readroom.core.engine.command import CommandService
     from readroom.core.sandbox import Area
+    from readroom.core.stores.roots.joined import RootStore
 
 
 NAME = WorkPath(CONFIG_FILE)
@@ -372,6 +373,12 @@ def _others(store: Store) -> Sequence[Store]:
     """The stores of further roots."""
     others: Sequence[Store] = getattr(store, "other_stores", ())
     return others
+
+
+def paths_of_others(store: Store) -> Mapping[str, Sequence[str]]:
+    """The absolute paths of further roots by name; of those that are folders."""
+    roots: Mapping[str, RootStore] = getattr(store, "others", {})
+    return {name: root.store.roots for name, root in roots.items() if root.store.folder is not None}
 
 
 def gatekeeper(store: Store, settings: Settings, state: State | None = None) -> Gatekeeper:

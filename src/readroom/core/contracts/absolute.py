@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Self
 
@@ -13,8 +13,6 @@ from readroom.core.text.select import byte_size
 
 if TYPE_CHECKING:
     from readroom.core.contracts import Setup
-    from readroom.core.stores.base import Store
-    from readroom.core.stores.roots.joined import RootStore
 
 
 class Absolute(str):
@@ -51,10 +49,8 @@ def longest(root: str) -> int:
     return max(map(byte_size, (root, *others))) + 1
 
 
-def of_roots(setup: Setup, store: Store) -> Setup:
-    """The setup for a workspace with several roots; one that is no folder has a path below the first."""
-    roots: Mapping[str, RootStore] = getattr(store, "others", {})
-    folders = {name: root.store.roots for name, root in roots.items() if root.store.folder}
+def of_roots(setup: Setup, folders: Mapping[str, Sequence[str]]) -> Setup:
+    """The setup for a workspace with several roots; `folders` are the absolute paths of the others."""
     asked = {name: roots[0] for name, roots in folders.items()}
     real = {name: roots[-1] for name, roots in folders.items()}
     known = (*asked.items(), *real.items())

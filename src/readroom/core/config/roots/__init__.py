@@ -70,11 +70,6 @@ RootPath: TypeAlias = Annotated[
 ]
 
 
-RootPath: TypeAlias = Annotated[
-    str, Meta(pattern=r"\A[^\0]+\Z", title="must be a path", description='Write it as "/a/folder".')
-]
-
-
 class RootSection(Section, frozen=True):
     """[roots.NAME]."""
 

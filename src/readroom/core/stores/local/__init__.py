@@ -344,7 +344,7 @@ class LocalStore:
             if record.every:
                 from readroom.core.stores.local.across import recovered_across
 
-                return recovered_across(abandoned, self, left)
+                return recovered_across(abandoned, self, LocalStore, left)
             root = os.fsdecode(record.root)
             if root != self.name or record.inode != self._identity[1]:
                 if elsewhere and (lies_in(root, self.name) or lies_in(self.name, root)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, final
+from typing import Protocol, final
 
 from readroom.core.deadline import Deadline
 from readroom.core.errors import NotFound, ReadroomError
@@ -17,18 +17,36 @@ from readroom.core.paths import ROOT, WorkPath
 from readroom.core.stores.base import Change, Leftover
 from readroom.core.stores.local.batch import Batch
 from readroom.core.stores.local.journal import Abandoned, BatchJournal, OneOf, encoded
-from readroom.core.stores.local.resolve import Found
+from readroom.core.stores.local.resolve import Found, Way
 from readroom.core.stores.local.undo import recovered
 from readroom.core.stores.local.unfinished import Notes
 from readroom.core.stores.roots.names import Place
 from readroom.core.values.files import Warn
 
-if TYPE_CHECKING:
-    from readroom.core.stores.local import LocalStore
+
+class Local(Protocol):
+    """A local root, as far as it matters here."""
+
+    name: str
+
+    @property
+    def confinement(self) -> str:
+        """The barrier that keeps links inside."""
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        """The device and inode of the root."""
+
+    @property
+    def way(self) -> Way:
+        """How names below the root are opened."""
+
+    def close(self) -> None:
+        """Release the root."""
 
 
 def commit(
-    every: Mapping[WorkPath, LocalStore],
+    every: Mapping[WorkPath, Local],
     notes: str | None,
     journals: str | None,
     changes: Sequence[Change],
@@ -42,8 +60,16 @@ def commit(
     return Batch(Notes(notes), journal, nameless=nameless).run(changes, ready)
 
 
-def recovered_across(abandoned: Abandoned, own: LocalStore, left: list[Leftover]) -> bool | None:
-    """Undo or clear what a process that died has left in several roots; what could not be goes to `left`.
+def recovered_across(
+    abandoned: Abandoned, own: Local, opened: Callable[[str], Local], left: list[Leftover]
+) -> bool | None:
+    """Undo or clear what a process that died has left in several roots.
+
+    Args:
+        abandoned: Its journal.
+        own: The root that is looked after.
+        opened: Opens another one by its path.
+        left: Gets what could not be undone.
 
     Returns:
         True when it is done, False when a root cannot be used now, None if `own` is none of them.
@@ -51,12 +77,12 @@ def recovered_across(abandoned: Abandoned, own: LocalStore, left: list[Leftover]
     every = abandoned.record.every
     if not any(os.fsdecode(root.root) == own.name and root.inode == own.identity[1] for root in every):
         return None
-    roots: dict[WorkPath, LocalStore] = {}
+    roots: dict[WorkPath, Local] = {}
     devices: dict[int, int] = {}
     try:
         for root in every:
             try:
-                store = type(own)(os.fsdecode(root.root))
+                store = opened(os.fsdecode(root.root))
             except NotFound:
                 continue  # it is gone, and what was left in it
             except ReadroomError:
@@ -77,7 +103,7 @@ def recovered_across(abandoned: Abandoned, own: LocalStore, left: list[Leftover]
 class _Ways:
     """Opens folders of several roots by their paths in the tree."""
 
-    def __init__(self, roots: Mapping[WorkPath, LocalStore]) -> None:
+    def __init__(self, roots: Mapping[WorkPath, Local]) -> None:
         self._roots = roots
 
     def folder(self, path: WorkPath) -> Found:
