@@ -63,7 +63,7 @@ class Folder(click.Path):
 
 
 class RootType(click.ParamType[str]):
-    """A root: a folder, or NAME=PATH, either with `:ro` behind it."""
+    """A root: a folder, or NAME=PATH, either with `:ro` at its end."""
 
     name = "root"
 

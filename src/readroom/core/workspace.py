@@ -177,7 +177,7 @@ class Workspace(Closeable):
         self._instances = Instances[Workspace]()
         self._records: dict[str, Contract] = {}
         self.folders = config.folders_of(self._store, self.settings)
-        """What is served, where it is more than one folder: names, rights and confinement."""
+        """The folders that are served, where there are several: names, rights and confinement."""
         self._first = FirstWords(config.about_folders(self.folders), self.gatekeeper)
 
     def read(self, /, path: str, **options: Fact) -> Reply:

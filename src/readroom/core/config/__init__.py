@@ -343,7 +343,7 @@ def _commands_off(store: Store, settings: Settings) -> errors.CommandsOff | erro
 
 
 def folders_of(store: Store, settings: Settings) -> Sequence[FolderFacts]:
-    """What is served, where it is more than one folder; nothing for one."""
+    """The folders that are served, where there are several; nothing for one."""
     if not settings.others:
         return ()
     from readroom.core.config.roots.told import described

@@ -289,7 +289,7 @@ class _Listing:
         return result if reason is not None or not self._request.glob else self._with_readings(result)
 
     def _about_others(self) -> Iterator[Warn]:
-        """Which of the names are other roots."""
+        """A note about the names that are other roots."""
         others = self._targets.about_others() if self._request.path == ROOT else ""
         if others:
             yield Warn("folders", others)

@@ -212,5 +212,5 @@ def renamed(
 
 
 def policy_named(source: str, name: Callable[[str], str]) -> str:
-    """Where a rule comes from, with another name if that is a file in its root."""
+    """The source of a rule, with another name if that is a file in its root."""
     return name(source) if source.partition(":")[0] in _POLICY_FILES else source

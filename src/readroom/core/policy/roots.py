@@ -275,7 +275,7 @@ class JoinedTargets(WriteTargets):
         self.protected = targets[0].protected
 
     def of(self, path: str) -> WriteTargets:
-        """What finds the targets of the root that a path is in."""
+        """The targets of the root that a path is in."""
         return self._own(path)[1]
 
     def find(self, path: str) -> WriteTarget:

@@ -149,7 +149,7 @@ class Area(Struct, frozen=True):
         return not self.places.policy.read_only
 
     def look(self, deadline: Deadline) -> Laid:
-        """What of it a command may access now. Raises as `reach.look`, and StoreFailed if it is gone."""
+        """The parts that a command may access now. Raises as `reach.look`, and StoreFailed if it is gone."""
         root = self.tools.folder
         assert root is not None
         self.tools.store.require_root()

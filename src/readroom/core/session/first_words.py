@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _WHAT = "folders"
 
 _REMARK_BYTES = 100
-"""What a contract puts around a remark."""
+"""A bound of the text that contracts put around a remark."""
 
 
 @final

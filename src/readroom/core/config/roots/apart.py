@@ -1,4 +1,4 @@
-"""Which roots are refused: one in another, the same one twice, a name that is taken."""
+"""The roots that are refused: one in another, the same one twice, a name that is taken."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def joined_guard(store: Store, settings: Settings, guard: Callable[[Store, Setti
 def joined_targets(
     guarded: Guard, settings: Settings, places: Callable[[Guard, Settings], WriteTargets]
 ) -> WriteTargets:
-    """What finds the targets of all roots; `places` makes that of one."""
+    """The targets of all roots; `places` makes those of one."""
     assert isinstance(guarded, JoinedGuard)
     every = (replace(settings, others={}), *settings.others.values())
     return JoinedTargets(guarded, [places(own, one) for own, one in zip(guarded.guards, every, strict=True)])

@@ -1,4 +1,4 @@
-"""What callers are told about the roots."""
+"""A sentence about the roots for models, and facts for people."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from readroom.core.stores.roots.joined import JoinedStore
 
 
 class FolderFacts(Struct, frozen=True):
-    """One root, as callers are told of it.
+    """One root, as callers know it.
 
     Attributes:
         name: The name in paths; "." for the first.

@@ -153,8 +153,8 @@ class CommandService:
 
         Args:
             guard: The guard of the tools.
-            areas: The roots as commands have them. What the guard of the tools denies there and the other
-                allows, commands can read but not change.
+            areas: The roots as commands have them. They can read but not change names that the guard of the
+                tools denies and the other allows.
             policy: What commands may do.
             limits: Including how much of their output is kept.
             shared: The outputs that other processes of the same server keep.

@@ -18,7 +18,7 @@ from readroom.core.values.verbs import BY_REQUEST
 
 @final
 class Place(Struct, frozen=True):
-    """Where a root is in the tree: a name below the first root, or ROOT for the first."""
+    """The place of a root in the tree: a name below the first root, or ROOT for the first."""
 
     at: WorkPath
 
@@ -56,7 +56,7 @@ class Place(Struct, frozen=True):
         return error if self.is_first else renamed(error, self.outer, following)
 
     def source(self, source: str) -> str:
-        """Where a rule of the root comes from, named as in the tree."""
+        """The source of a rule of the root, named as in the tree."""
         return policy_named(source, self.outer)
 
     def requested(self, request: Request) -> Request:
@@ -66,4 +66,4 @@ class Place(Struct, frozen=True):
 
 
 FIRST = Place(ROOT)
-"""Where the first root is, or the only one."""
+"""The place of the first root, or of the only one."""

@@ -1,4 +1,4 @@
-"""What one root hands out (files, folders, targets of changes) with the names that it has in the tree."""
+"""Files, folders and targets of changes of one root, with the names that they have in the tree."""
 
 from __future__ import annotations
 
