@@ -147,6 +147,10 @@ FACTS: dict[str, dict[str, str]] = {
         "network": "Whether it could use the network.",
         "outputs": "[{stream, path, size_bytes, kept_bytes, total_lines, shown: [{start, end}], lost, "
         "binary}]; lost is {from, bytes, after_line} or null, path is null when it cannot be read later.",
+        "changes": "What changed in the workspace while it ran, by it or by others, or null: {named: [{action, "
+        "kind, path, to, names, content_hash}], total, ignored, denied, followed, problem, undo}. `action` is "
+        "created, changed, deleted or moved, `names` counts what is below a folder; ignored and denied names "
+        "are counted; `followed` is all, visible or no, `undo` is null where it cannot be undone.",
         **COMMON,
     },
     "check_command": {
@@ -169,6 +173,7 @@ FACTS: dict[str, dict[str, str]] = {
         "waited": "How the wait ended: matched, ended or time; empty without one.",
         "matched": "{line, text, stream} of the line that ended the wait, or null.",
         "outputs": "As those of run_command; none in the reply that reports its start.",
+        "changes": "As those of run_command, once it has ended; null before.",
         **COMMON,
     },
     "check_command without id": {

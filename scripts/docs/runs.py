@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -47,6 +48,9 @@ SESSIONS: Mapping[str, Sequence[str]] = {
     "call": ['readroom call read_file \'{"path": "README.md", "limit": 1}\''],
 }
 
+_MOMENT = re.compile(r"changed (?:just now|\d+ \w+ ago) \([\d:TZ-]+\)")
+"""When a file changed that a command has just changed."""
+
 _OF_THIS_MACHINE = "links cannot lead out: "
 """The line of `readroom explain` that differs between systems."""
 
@@ -82,7 +86,8 @@ def run(words: Sequence[str], folder: str) -> str:
         check=False,
         timeout=60,
     )
-    text = done.stdout.replace(os.path.realpath(folder), "/home/me/shop").replace(folder, "/home/me/shop")
+    text = _MOMENT.sub("changed just now (2026-11-26T12:00:00Z)", done.stdout)
+    text = text.replace(os.path.realpath(folder), "/home/me/shop").replace(folder, "/home/me/shop")
     return "".join(line for line in text.splitlines(keepends=True) if not line.startswith(_OF_THIS_MACHINE))
 
 

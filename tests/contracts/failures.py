@@ -70,6 +70,7 @@ EXAMPLES: tuple[ReadroomError, ...] = (
     errors.NoSuchRoute(),
     errors.NoSuchToken("x", ["y"]),
     errors.NoFolderToken("/srv/docs"),
+    errors.NotReached("ssh://host/srv", "it does not answer", "Check the network."),
     errors.RepeatedHeader("Origin"),
     errors.TokenInAddress(),
     errors.NoSuchWorkspace("x", ["y"]),

@@ -21,8 +21,29 @@ from typing import NamedTuple
 
 from readroom.core.deadline import Deadline
 from readroom.core.paths import WorkPath
-from readroom.core.stores.base import Change, MakeEntry, PutFile, RemoveEntry, RenameEntry, WriteTarget
-from readroom.core.stores.local import LocalStore, across, batch, journal, place, rename, undo, unfinished
+from readroom.core.stores.base import (
+    Change,
+    MakeEntry,
+    MakeLink,
+    PutFile,
+    PutTree,
+    RemoveEntry,
+    RenameEntry,
+    TreeEntry,
+    WriteTarget,
+)
+from readroom.core.stores.local import (
+    LocalStore,
+    across,
+    batch,
+    journal,
+    place,
+    rename,
+    trees,
+    undo,
+    unfinished,
+)
+from readroom.core.values import EntryKind
 from tests.core.stores.worlds import Way
 from tests.races.killed import Moments, Trace
 
@@ -30,7 +51,15 @@ KILLS = 60
 STRIDES = {"kernel": 1, "walk": 3}
 """Each line is died at, and each third in the other way, which only comes to a folder by other lines."""
 
-TRACED = {module.__file__ for module in (across, batch, journal, place, rename, undo, unfinished)}
+TRACED = {module.__file__ for module in (across, batch, journal, place, rename, trees, undo, unfinished)}
+
+BACK = [
+    TreeEntry("", EntryKind.FOLDER, 0o755, 10**18),
+    TreeEntry("deep", EntryKind.FOLDER, 0o700, 10**18),
+    TreeEntry("deep/file", EntryKind.FILE, 0o640, 10**18, b"back\n"),
+    TreeEntry("link", EntryKind.LINK, target="deep"),
+]
+"""A folder that comes back."""
 
 LONG = b"unchanged\n" * 30_000
 """Large enough that it takes several pieces."""
@@ -72,7 +101,8 @@ def change(root: Path, way: Way) -> None:
 
         a, b, new, gone = at("src/a"), at("src/b"), at("new/deep/c"), at("src/gone")
         moved, to, old, made = at("src/moved"), at("new/moved"), at("old"), at("made")
-        places = (a, b, new, gone, moved, to, old, made)
+        link, back, link_over = at("new/link"), at("new/back"), at("src/link")
+        places = (a, b, new, gone, moved, to, old, made, link, back, link_over)
         for _, target in sorted({target.lock: target for target in places}.items()):
             target.hold(Deadline())
         sources = [stack.enter_context(target.open()) for target in (a, b)]
@@ -86,6 +116,9 @@ def change(root: Path, way: Way) -> None:
             RenameEntry(moved, to, stats[moved]),  # type: ignore[arg-type]
             RemoveEntry(old, stats[old]),  # type: ignore[arg-type]
             MakeEntry(made),
+            MakeLink(link, "moved", 10**18),
+            MakeLink(link_over, "b"),
+            PutTree(back, BACK),
         ]
         store.commit(changes, lambda: None)
     store.close()

@@ -11,7 +11,7 @@ import click
 
 from readroom.cli.answers import Where, answer, failure, finish, path_argument
 from readroom.cli.exits import ExitCode
-from readroom.cli.options import flag, json_option, option, place_options, subcommand
+from readroom.cli.options import flag, json_option, option, subcommand, where_options
 from readroom.core.contracts.native.calls import CHANGE, PATCH
 from readroom.core.errors import BadValue, HashNeeded, NoPermission, NotFound, ReadroomError, WrongEntries
 from readroom.core.limits import CHANGE_TEXT_BYTES
@@ -157,7 +157,7 @@ def _command(
     name: str, work: Callable[..., int], *parameters: click.Parameter, words: str | None = None
 ) -> click.Command:
     dry = flag("--dry-run", "Only show what it would do")
-    return subcommand(name, work, *parameters, dry, json_option(), *place_options(), words=words)
+    return subcommand(name, work, *parameters, dry, json_option(), *where_options(), words=words)
 
 
 rm = _command("rm", _removed, _paths("PATH..."), *_states())

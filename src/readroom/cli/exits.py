@@ -17,6 +17,7 @@ class ExitCode(IntEnum):
     FAILED = 5
     FOUND = 6
     UNCHECKED = 7
+    NOT_REACHED = 8
 
 
 MEANING: Mapping[ExitCode, str] = {
@@ -28,6 +29,7 @@ MEANING: Mapping[ExitCode, str] = {
     ExitCode.FAILED: "anything else: binary, unreadable, out of time, a defect",
     ExitCode.FOUND: "audit found something that --fail-on names",
     ExitCode.UNCHECKED: "part could not be checked: records, or a ledger row that was noted and then removed",
+    ExitCode.NOT_REACHED: "the other machine was not reached, or the connection to it ended",
 }
 """For --help and the documentation."""
 

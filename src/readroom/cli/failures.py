@@ -11,12 +11,14 @@ from collections.abc import Iterator, Mapping
 
 from readroom.cli import output
 from readroom.cli.exits import ExitCode
+from readroom.cli.remote import OPTION, place
 from readroom.cli.roots import roots_of
 from readroom.core.contracts.native.calls import EDIT, FIND, GREP, LIST, READ, RUN, SAID, WRITE
 from readroom.core.errors import (
     AbsentError,
     BadValue,
     Internal,
+    NotReached,
     ReadroomError,
     RefusedError,
     UsageError,
@@ -49,12 +51,13 @@ def command(call: Call | Mapping[str, Fact], root: str | None) -> str:
         sent = call["arguments"]
         assert isinstance(sent, Mapping)
         call = Call(str(call["tool"]), dict(sent))
-    place = [] if root is None else [word for one in roots_of(root) for word in ("--root", one)]
+    where = [] if root is None else [word for one in roots_of(root) for word in ("--root", one)]
+    where = [OPTION, place.address] if root is not None and place.address else where
     if call.tool not in COMMANDS:
         import json
 
         text = json.dumps(call.arguments, ensure_ascii=False, separators=(",", ":"))
-        return shlex.join(["readroom", "call", call.tool, text, *place])
+        return shlex.join(["readroom", "call", call.tool, text, *where])
     positional = POSITIONAL[call.tool]
     names = [str(call.arguments[name]) for name in positional if name in call.arguments]
     options = [
@@ -63,7 +66,7 @@ def command(call: Call | Mapping[str, Fact], root: str | None) -> str:
         if name not in positional
         for word in (_edits(value) if name == "edits" else _option(name, value))
     ]
-    options += place
+    options += where
     words = ["readroom", COMMANDS[call.tool]]
     if any(name.startswith("-") for name in names):
         return shlex.join([*words, *options, "--", *names])
@@ -136,6 +139,7 @@ _CODES: tuple[tuple[type[ReadroomError], ExitCode], ...] = (
     (UsageError, ExitCode.USAGE),
     (RefusedError, ExitCode.REFUSED),
     (AbsentError, ExitCode.NOT_FOUND),
+    (NotReached, ExitCode.NOT_REACHED),
 )
 
 
@@ -207,8 +211,9 @@ def _other_root(known: Mapping[str, Fact]) -> str:
     path = str(known["path"])
     folder = os.path.dirname(unquoted(path) or path) if known["how"] == ELSEWHERE else ""
     # That all of the machine is the workspace is nothing to propose.
-    place = shlex.quote(folder) if folder.strip("/") else "DIR"
-    return f"\n`--root {place}` makes another folder the workspace."
+    named = folder if folder.strip("/") else "DIR"
+    way = [OPTION, place.other(named)] if place.address else ["--root", named]
+    return f"\n`{shlex.join(way)}` makes another folder the workspace."
 
 
 def _in_verbs(message: str) -> str:

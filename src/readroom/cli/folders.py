@@ -63,13 +63,17 @@ class Folder(click.Path):
 
 
 class RootType(click.ParamType[str]):
-    """A root: a folder, or NAME=PATH, either with `:ro` at its end."""
+    """A root: a folder, an address of another machine, or NAME=PATH, either with `:ro` at its end."""
 
     name = "root"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The root with its path expanded. Raises a usage error if `expanded` fails."""
-        text = os.fspath(value)
+        from readroom.cli.remote.address import is_address
+
+        text: str = os.fspath(value)
+        if is_address(text):
+            return text
         before, equals, path = text.partition("=")
         if not equals or "/" in before or os.path.lexists(text):
             before, path = "", text

@@ -13,6 +13,7 @@ import msgspec
 
 from readroom.cli.answers import path_argument
 from readroom.cli.folders import Folder, RootType, joined_roots
+from readroom.cli.remote import OPTION
 from readroom.core.contracts.schema import properties
 from readroom.core.values import Fact
 
@@ -108,7 +109,9 @@ def folder_argument(**more: Any) -> click.Argument:
     return click.Argument(["folder"], default=".", type=Folder(), metavar="[DIR]", **more)
 
 
-def roots_argument(*, default: str | None = None, words: str = "As --root.") -> click.Argument:
+def roots_argument(
+    metavar: str = "[DIR] [NAME=DIR[:ro]]...", words: str = "As --root.", *, default: str | None = None
+) -> click.Argument:
     """A folder, and more of them with names; one value (`roots`)."""
     return click.Argument(
         ["folder"],
@@ -117,7 +120,7 @@ def roots_argument(*, default: str | None = None, words: str = "As --root.") -> 
         nargs=-1,
         type=RootType(),
         callback=joined_roots,
-        metavar="[DIR] [NAME=DIR[:ro]]...",
+        metavar=metavar,
         help=words,
     )
 
@@ -150,6 +153,16 @@ def place_options() -> list[click.Parameter]:
         ),
         _file("--config", "A configuration file with more settings and rules."),
     ]
+
+
+def where_options() -> list[click.Parameter]:
+    """--root, --config and --at, for commands that work in a folder here or on another machine."""
+    words = (
+        "Work on another machine: ssh://[user@]host[:port]/folder, docker:// or podman://container/folder."
+    )
+    # The command line is sent there as it is, before it is parsed here.
+    at = click.Option([OPTION], help=words, metavar="ADDRESS", expose_value=False)
+    return [*place_options(), at]
 
 
 def database_option() -> click.Option:

@@ -31,8 +31,10 @@ from readroom.core.session.conversation import Session, State
 from readroom.core.session.first_words import FirstWords
 from readroom.core.session.gatekeeper import CallContext
 from readroom.core.session.meter import counted
+from readroom.core.since import Since
+from readroom.core.since.authors import Authors
 from readroom.core.values import Cap, Fact, ReadResult, Reply
-from readroom.core.values.verbs import BY_REQUEST
+from readroom.core.values.verbs import BY_REQUEST, changes
 
 if TYPE_CHECKING:
     from readroom.core.config.roots import RootLike
@@ -174,6 +176,7 @@ class Workspace(Closeable):
         self.state = state
         self.engine = config.engine(self._store, self.settings, state)
         self.gatekeeper = config.gatekeeper(self._store, self.settings, state)
+        self._authors = Authors(self.engine.services.history, self.gatekeeper.journal)
         self._instances = Instances[Workspace]()
         self._records: dict[str, Contract] = {}
         self.folders = config.folders_of(self._store, self.settings)
@@ -296,6 +299,7 @@ class Workspace(Closeable):
         record = self._records.get(contract_name) or self.contract(contract_name)
         cap = self._first.room(self.cap(record, reply_bytes, tool), caller)
         with CallContext(self.gatekeeper, caller, record, tool, arguments, cap) as visit:
+            visit.news = self._news(record, caller)
             bound = record.bind(tool, arguments)
             return self._answer(visit, record, bound, caller, deadline or Deadline())
 
@@ -327,6 +331,7 @@ class Workspace(Closeable):
             cap = replace(cap, images=False)
         cap = self._first.room(cap, caller)
         with CallContext(self.gatekeeper, caller, record, tool, arguments, cap) as visit:
+            visit.news = self._news(record, caller)
             try:
                 if granted is not None and record.tool(tool).name not in granted:
                     raise errors.NotGranted(
@@ -396,11 +401,18 @@ class Workspace(Closeable):
             deadline = deadline.within(record.seconds)
         engine, tells = self.engine, self._first.are_due(caller)
         if bound.store is not None:
+            visit.news = None  # it is about files elsewhere
             engine = self._where(bound.store, caller, deadline).engine
         for attempt in visit.attempts(bound):
             try:
                 result = engine.perform(
-                    attempt.request, attempt.cap, deadline, caller, bound.steps, record.terms
+                    attempt.request,
+                    attempt.cap,
+                    deadline,
+                    caller,
+                    bound.steps,
+                    record.terms,
+                    (record.name, visit.tool),
                 )
             except errors.NoOutline:
                 if attempt.is_degraded:
@@ -417,13 +429,22 @@ class Workspace(Closeable):
                 from readroom.core.contracts.native.render import without_images  # one known client needs it
 
                 reply = record.remark(without_images(reply), "Not sent as an image: this client shows none")
-            if tells:
-                reply = self._first.said(reply, record)
-            attempt.result, attempt.reply = reply.shown or result, reply
+            shown = reply.shown or result
+            reply = visit.told(reply, shown)
+            attempt.result, attempt.reply = shown, self._first.said(reply, record) if tells else reply
+        if attempt.result is not None and changes(attempt.request):
+            self._authors.take(attempt.result, caller)
         reply = visit.settled()
         if tells:
             self._first.were_said(caller)
         return reply
+
+    def _news(self, record: Contract, caller: Caller) -> Since | None:
+        """The changes since the conversation of a call saw files; None without a conversation."""
+        if caller.hosts or not (caller.is_one_reader or caller.apart):
+            return None
+        session = self.gatekeeper.session(caller.session)
+        return Since(self.engine.under(record.terms), session, caller, record, self._authors)
 
     def _where(self, store: str, caller: Caller, deadline: Deadline) -> Workspace:
         """The workspace for a call: this one, or a store in memory of the same conversation.

@@ -81,6 +81,7 @@ from msgspec.structs import replace
 from readroom.core import errors
 from readroom.core.config import settings as _settings
 from readroom.core.config.settings import (
+    HISTORY_FOLDER,
     LEDGER_FILE,
     NOTES_FOLDER,
     TOKENS_FILE,
@@ -92,6 +93,8 @@ from readroom.core.config.settings import Settings as Settings
 from readroom.core.contracts import OwnSettings, Setup
 from readroom.core.contracts import variables as variables_of_contracts
 from readroom.core.engine import Engine
+from readroom.core.history import History
+from readroom.core.history.settings import HistoryPolicy
 from readroom.core.limits import CONFIG_FILE_BYTES
 from readroom.core.paths import WorkPath, parse
 from readroom.core.policy.changes import WriteTargets
@@ -218,7 +221,13 @@ def load(
         contracts: Settings of contracts by name and key, which override that file.
     """
     index = IndexPolicy(folder=own_folder(os.environ, sys.platform))
-    settings = Settings(layers=(denials(),), index=index, variables=variables_of_contracts(os.environ))
+    history = HistoryPolicy(folder=own_file(HISTORY_FOLDER))
+    settings = Settings(
+        layers=(denials(),),
+        index=index,
+        variables=variables_of_contracts(os.environ),
+        history=history,
+    )
     if explicit is not None:
         where = os.fspath(explicit)
         settings = _applied(settings, where, None, trusted=True)
@@ -237,7 +246,9 @@ def load(
         ledger = form("ledger")().applied(ledger).served()
     settings = replace(settings, commands=commands, ledger=ledger)
     recorded = own_file(LEDGER_FILE) if ledger is None else ledger.file
-    hidden = state_denials(store, recorded, own_file(TOKENS_FILE), own_file(NOTES_FOLDER))
+    hidden = state_denials(
+        store, recorded, own_file(TOKENS_FILE), own_file(NOTES_FOLDER), settings.history.folder
+    )
     if hidden is not None:
         settings = replace(settings, layers=(*settings.layers, hidden))
     inside = _from_store(store)
@@ -327,7 +338,18 @@ def engine(store: Store, settings: Settings, state: State | None = None) -> Engi
     targets = partial(places, settings=settings)
     commands = room(guarded, targets(guarded), settings, state)
     off = partial(_commands_off, store, settings)
-    return Engine(guarded, targets, settings.limits, indexes(store, settings), commands, off)
+    past = history(store, settings)
+    return Engine(guarded, targets, settings.limits, indexes(store, settings), commands, off, past)
+
+
+def history(store: Store, settings: Settings) -> History | None:
+    """The history of a store; None where none is to be kept, or there is no place for it."""
+    policy = settings.history
+    if not policy.enabled or (store.folder is not None and policy.folder is None):
+        return None
+    if settings.others:
+        return None
+    return History(store, policy)
 
 
 def _commands_off(store: Store, settings: Settings) -> errors.CommandsOff | errors.NoFolder:

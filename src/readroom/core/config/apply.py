@@ -66,6 +66,7 @@ def applied(settings: Settings, file: ConfigFile, environ: Mapping[str, str], *,
         _contracts(settings.contracts, read, file),
         roots,
         settings.variables,
+        replace(settings.history, **sections["history"]),
         settings.others,
     )
     return after if trusted else restrict(settings, after, sections, file)

@@ -126,6 +126,11 @@ def remarked(reply: values.Reply, words: str) -> values.Reply:
     return replace(reply, text=f"{reply.text}\n[{words}]")
 
 
+def untold(reply: values.Reply, words: str) -> values.Reply:
+    """The reply as it is: for contracts whose replies are prescribed to the byte."""
+    return reply
+
+
 class Contract(Struct, frozen=True, dict=True):
     """A published interface as data.
 
@@ -136,6 +141,7 @@ class Contract(Struct, frozen=True, dict=True):
     `unlisted` can be called and are never listed: other names of tools that are.
     `routes` have addresses of their own over HTTP: never listed as tools.
     `remark` adds a sentence about the call itself to a reply, such as how much of a budget is left.
+    `tell` adds a sentence about what has happened elsewhere, where its replies have room for one.
     `terms` are its decisions about the paths of its calls, `seconds` their longest time.
     `notice` is shown to the operator at the start.
     `by_lines` says that replies have a line for each thing they show, as a client that counts
@@ -156,6 +162,7 @@ class Contract(Struct, frozen=True, dict=True):
     unlisted: tuple[Tool, ...] = ()
     routes: tuple[Tool, ...] = ()
     remark: Callable[[values.Reply, str], values.Reply] = remarked
+    tell: Callable[[values.Reply, str], values.Reply] = untold
     terms: Terms = NO_TERMS
     seconds: float | None = None
     raisable: bool = False

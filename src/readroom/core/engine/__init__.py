@@ -44,12 +44,14 @@ from readroom.core.values import Cap, ReadRequest, ReadResult, Request, Result
 from readroom.core.values.changes import WriteRequest
 from readroom.core.values.commands import RunRequest, StartRequest
 from readroom.core.values.files import Warn
+from readroom.core.values.history import Author
 from readroom.core.values.steps import AS_IT_IS, Steps
 from readroom.core.values.verbs import BY_REQUEST, changes, function, is_edit
 
 if TYPE_CHECKING:
     from readroom.core.engine.command import CommandService
     from readroom.core.engine.find.kept import KeptTexts
+    from readroom.core.history import History
 
 
 @final
@@ -64,8 +66,9 @@ class Engine:
         indexes: IndexCache,
         commands: CommandService | None,
         commands_off: Callable[[], errors.ReadroomError],
+        history: History | None = None,
     ) -> None:
-        """Take ownership of guard, indexes and commands (None for none); `close` releases them."""
+        """Take ownership of guard, indexes, commands and history (None for none); `close` releases them."""
         self._targets = targets
         self._indexes = indexes
         self.commands = commands
@@ -90,6 +93,7 @@ class Engine:
             archives=self._archive_room,
             commands=None,
             commands_off=commands_off,
+            history=history,
         )
         """The services without commands and without rules of a contract."""
 
@@ -101,6 +105,7 @@ class Engine:
         caller: Caller = ANONYMOUS,
         steps: Steps = AS_IT_IS,
         terms: Terms = NO_TERMS,
+        origin: tuple[str, str] = ("", ""),
     ) -> Result:
         """Perform a request and return its result, which the contract has not formatted yet.
 
@@ -111,6 +116,7 @@ class Engine:
             caller: The owner of the kept outputs.
             steps: The contract's decisions about a read.
             terms: Its decisions about paths; its rules apply in addition to those of the workspace.
+            origin: Its name and that of its tool, for the history.
 
         Raises:
             ReadroomError: From the engine of the verb; a NotFound suggests existing names.
@@ -149,8 +155,9 @@ class Engine:
             within = deadline.within(getattr(services.limits, verb.time_limit))
 
         def part(asked: Request, room: Cap) -> Result:
-            return self.perform(asked, room, within, caller, steps, terms)
+            return self.perform(asked, room, within, caller, steps, terms, origin)
 
+        services = self._recording(services, request, caller, origin, within)
         job = Job(request, cap, within, steps, part)
         act = _inside if terms.archives and table().archives and guard is own else _performed
         try:
@@ -163,10 +170,39 @@ class Engine:
             if verb.traces == "edit":  # reading what is in the way does not help a change
                 error.advice, error.next = "Choose a path that does not lead through it.", None
             raise
+        finally:
+            if services.recorder is not None:
+                services.recorder.close()
         performed = self._with_half_done(with_note(performed) if respelled else performed)
         if steps.fit is not None and isinstance(request, ReadRequest) and isinstance(performed, ReadResult):
             return steps.fit(request, performed, cap)
         return performed
+
+    def _recording(
+        self,
+        services: Services,
+        request: Request,
+        caller: Caller,
+        origin: tuple[str, str],
+        deadline: Deadline,
+    ) -> Services:
+        """The services for a call, whose changes are kept where a history is."""
+        history = services.history
+        if history is None or not is_edit(request) or not changes(request):
+            return services
+        contract, tool = origin
+        author = Author(
+            caller.agent,
+            caller.token,
+            caller.session,
+            caller.face,
+            contract,
+            tool,
+            caller.call,
+            caller.traceparent,
+        )
+        recorder = history.recorder(services.guard, author, deadline)
+        return replace(services, targets=services.targets.recorded(recorder), recorder=recorder)
 
     def _with_half_done(self, performed: Result) -> Result:
         """The result with what of interrupted calls could not be undone, said once."""
@@ -183,6 +219,8 @@ class Engine:
         if self._archives is not None:
             self._archives.close()
         self._indexes.close()
+        if self.services.history is not None:
+            self.services.history.close()
         self.services.guard.close()
 
     def _services(self, terms: Terms, request: Request, caller: Caller) -> Services:
@@ -190,10 +228,17 @@ class Engine:
         layers = terms.layers
         if terms.change_layers and changes(request):
             layers = (*layers, *terms.change_layers)
-        services = self.services if not layers else self._under(layers)
+        services = self._with_layers(layers)
         if self.commands is None:
             return services
         return replace(services, commands=self.commands.of(caller.owner))
+
+    def under(self, terms: Terms) -> Services:
+        """The services for reads, with the rules of a contract and without commands."""
+        return self._with_layers(terms.layers)
+
+    def _with_layers(self, layers: tuple[Layer, ...]) -> Services:
+        return self.services if not layers else self._under(layers)
 
     def _under(self, layers: tuple[Layer, ...]) -> Services:
         with self._making:

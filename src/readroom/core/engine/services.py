@@ -33,6 +33,8 @@ from readroom.core.values.steps import AS_IT_IS, Steps
 
 if TYPE_CHECKING:
     from readroom.core.engine.find.kept import KeptTexts
+    from readroom.core.history import History
+    from readroom.core.history.keeping import CallRecorder
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -110,6 +112,8 @@ class Services(Struct, frozen=True):
         archives: What opens archives; made for the first.
         commands: Where commands run; None where they do not.
         commands_off: Why they do not.
+        history: The past of the workspace; None where none is kept.
+        recorder: What keeps the changes of this call.
     """
 
     guard: Guard
@@ -123,6 +127,8 @@ class Services(Struct, frozen=True):
     archives: Callable[[], ArchiveOpener]
     commands: OwnCommands | None
     commands_off: Callable[[], ReadroomError]
+    history: History | None = None
+    recorder: CallRecorder | None = None
 
 
 class Job(Struct, Generic[R_co], frozen=True):

@@ -271,6 +271,7 @@ class JoinedTargets(WriteTargets):
         self._targets: Mapping[WorkPath, tuple[RootStore, WriteTargets]] = {
             root.place.at: (root, own) for root, own in zip(guard._joined.every, targets, strict=True)
         }
+        self._recorder = None
         self.policy = targets[0].policy
         self.protected = targets[0].protected
 

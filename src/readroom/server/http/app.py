@@ -73,7 +73,6 @@ def inside(
     server = Server(
         workspaces.get(None, None).contract(contract_name),
         reply_chars=reply_chars,
-        outputs=workspaces.run_commands,
         shared=False,
     )
     descriptions = _Descriptions(workspaces)

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from readroom.core import errors
-from readroom.core.caller import Caller, conversation
+from readroom.core.caller import Caller, conversation, trace_of
 from readroom.core.contracts import NAMES, contract
 from readroom.core.limits import SERVE_CALL_S
 from readroom.mcp.access import Access
@@ -323,7 +323,8 @@ class Gate:
         workspace = self._workspaces.get(name, grant)
         exchange.workspace = self._workspaces.default if name is None else name
         session = conversation(exchange.token, exchange.session)
-        caller = Caller(exchange.agent, session, exchange.token, "http")
+        trace = trace_of(headers.get(b"traceparent", b"").decode("latin-1"))
+        caller = Caller(exchange.agent, session, exchange.token, "http", traceparent=trace)
         access = Access(workspace, "", None if grant is None else grant.tools, caller, SERVE_CALL_S)
         opens = self._workspaces.names(grant)
         return {**scope, "path": path, "raw_path": path.encode("ascii"), ACCESS: access, OPENS: opens}

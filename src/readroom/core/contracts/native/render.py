@@ -70,6 +70,13 @@ def reply(
     return values.Reply(text, facts, images, build_cost=_Estimate(text, images))
 
 
+def told(reply: values.Reply, words: str) -> values.Reply:
+    """The reply with a bracketed sentence in its closing line: clients that shorten a reply keep its ends."""
+    last = reply.text.rpartition("\n")[2]
+    between = " " if last.startswith("[") and last.endswith("]") else "\n"
+    return replace(reply, text=f"{reply.text}{between}[{words}]")
+
+
 def without_images(whole: values.Reply) -> values.Reply:
     """The reply without its images and files, which then cost nothing."""
     return replace(whole, images=(), attached=(), build_cost=_Estimate(whole.text, ()))

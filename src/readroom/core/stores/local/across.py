@@ -28,14 +28,11 @@ class Local(Protocol):
     """A local root, as far as it matters here."""
 
     name: str
+    identity: tuple[int, int]
 
     @property
     def confinement(self) -> str:
         """The barrier that keeps links inside."""
-
-    @property
-    def identity(self) -> tuple[int, int]:
-        """The device and inode of the root."""
 
     @property
     def way(self) -> Way:
@@ -47,17 +44,27 @@ class Local(Protocol):
 
 def commit(
     every: Mapping[WorkPath, Local],
-    notes: str | None,
-    journals: str | None,
+    own: Local,
+    places: tuple[str | None, str | None],
     changes: Sequence[Change],
     ready: Callable[[], None],
 ) -> Sequence[Sequence[Warn]]:
-    """Make changes of names in several roots, all of them or none. Raises as `Store.commit`."""
+    """Make changes of names in a root, or in several, all of them or none. Raises as `Store.commit`.
+
+    Args:
+        every: The roots by their names in the tree, where there are several.
+        own: The root, or the first of them.
+        places: The folders for notes of files that are written, and for journals.
+        changes: As of `Store.commit`.
+        ready: As of `Store.commit`.
+    """
+    notes, journals = places
     roots = [OneOf(encoded(at), encoded(store.name), *store.identity) for at, store in every.items()]
-    first = next(iter(every.values()))
-    journal = None if journals is None else BatchJournal(journals, first.name, first.identity, roots)
-    nameless = all(store.confinement == "kernel" for store in every.values())
-    return Batch(Notes(notes), journal, nameless=nameless).run(changes, ready)
+    journal = before = None
+    if journals is not None:
+        journal, before = (BatchJournal(journals, own.name, own.identity, roots) for _ in range(2))
+    nameless = all(store.confinement == "kernel" for store in (own, *every.values()))
+    return Batch(Notes(notes), journal, before, nameless=nameless).run(changes, ready)
 
 
 def recovered_across(

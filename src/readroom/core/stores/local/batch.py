@@ -12,6 +12,7 @@ cleared if it has.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
@@ -21,9 +22,12 @@ from readroom.core import errors
 from readroom.core.paths import WorkPath, basename, join, parent
 from readroom.core.stores.base import (
     Change,
+    Inside,
     MakeEntry,
+    MakeLink,
     Moved,
     PutFile,
+    PutTree,
     RemoveEntry,
     RenameEntry,
     WriteTarget,
@@ -34,13 +38,16 @@ from readroom.core.stores.local.journal import (
     PUT,
     REMOVE,
     RENAME,
+    TREE,
     BatchJournal,
+    Kind,
     State,
     Step,
     encoded,
     state_of,
 )
 from readroom.core.stores.local.place import LocalPlace, flush, keep, write_all
+from readroom.core.stores.local.trees import KEPT_BITS, found_inside, written
 from readroom.core.stores.local.undo import cleared, undone
 from readroom.core.stores.local.unfinished import Draft, Notes, temporary_name
 from readroom.core.stores.roots.placed import PlacedTarget, own_target
@@ -87,23 +94,35 @@ class _Folders:
 class Batch:
     """One call's changes."""
 
-    def __init__(self, notes: Notes, journal: BatchJournal | None, *, nameless: bool) -> None:
-        """`journal` is None where nothing can be noted: then a killed process leaves what it has done."""
+    def __init__(
+        self, notes: Notes, journal: BatchJournal | None, before: BatchJournal | None, *, nameless: bool
+    ) -> None:
+        """`journal` is None where nothing can be noted: then a killed process leaves what it has done.
+
+        `before` is another one, for what gets temporary names that no note is made of.
+        """
         self._notes = notes
         self._journal = journal
+        self._before = before
         self._nameless = nameless
         self._folders = _Folders()
         self._drafts: dict[int, Draft] = {}
         self._steps: list[Step] = []
         self._done: list[Step] = []
         self._warnings: list[list[Warn]] = []
+        self._temporary: dict[WorkPath, str] = {}
+        self._inside: dict[int, Inside] = {}
+        self._trees: dict[int, tuple[int, int]] = {}
 
     def run(self, changes: Sequence[Change], ready: Callable[[], None]) -> Sequence[Sequence[Warn]]:
         """Make them. Raises Moved, ReadroomError; see `Store.commit`."""
         path = changes[0].place.real
         with ExitStack() as stack:
             stack.callback(self._folders.close)
+            if self._before is not None:
+                stack.callback(self._before.close)
             try:
+                self._note_temporary(changes)
                 for change in changes:
                     path = change.place.real
                     self._warnings.append([])
@@ -134,7 +153,9 @@ class Batch:
         match change:
             case PutFile():
                 self._stage(change, stack)
-            case RemoveEntry(place, found, expected):
+            case RemoveEntry(place, found, expected, inside):
+                if inside is not None:
+                    self._inside[len(self._steps)] = inside
                 state = _of(found) if expected is None else _state(expected)
                 step = Step(REMOVE, _at(place), _name(place), old=state, exact=expected is not None)
                 step.aside = encoded(temporary_name())
@@ -142,11 +163,55 @@ class Batch:
             case RenameEntry(place, to, found):
                 self._plan_folders(to)
                 step = Step(RENAME, _at(place), _name(place), old=_of(found))
-                step.to_folder, step.to_name = _at(to), _name(to)
+                step.to_folder, step.to_name = _at(to), encoded(to.spelling)
+                step.aside = encoded(temporary_name())
                 self._add(step)
             case MakeEntry(place):
                 self._plan_folders(place)
                 self._plan_folder(place.real)
+            case MakeLink(place, target, mtime_ns):
+                self._plan_folders(place)
+                self._add(self._linked(place, target, mtime_ns, stack))
+            case PutTree(place):
+                self._plan_folders(place)
+                self._add(self._written(change, place, stack))
+
+    def _note_temporary(self, changes: Sequence[Change]) -> None:
+        """Note the temporary names of links and folders, for those who come after a crash."""
+        steps = []
+        for change in changes:
+            if isinstance(change, MakeLink | PutTree):
+                name = encoded(temporary_name())
+                self._temporary[change.place.real] = os.fsdecode(name)
+                folder = encoded(_folder_of(change.place))
+                steps.append(Step(TREE, folder, b"", temporary=name, staged=folder))
+        if steps and self._before is not None:
+            self._before.begin(steps)
+
+    def _linked(self, place: WriteTarget, target: str, mtime_ns: int | None, stack: ExitStack) -> Step:
+        """Make a link under a temporary name."""
+        name, folder = self._temporary[place.real], _local(place).fd
+        stack.callback(_quietly, rename.clear_tree, folder, name)
+        os.symlink(target, name, dir_fd=folder)
+        if mtime_ns is not None:
+            os.utime(name, ns=(mtime_ns, mtime_ns), dir_fd=folder, follow_symlinks=False)
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        return self._staged(PUT, place, name, state_of(status))
+
+    def _written(self, change: PutTree, place: WriteTarget, stack: ExitStack) -> Step:
+        """Write a folder with everything in it under a temporary name."""
+        name, folder = self._temporary[place.real], _local(place).fd
+        stack.callback(_quietly, rename.clear_tree, folder, name)
+        fd = written(folder, name, change.entries)
+        stack.callback(os.close, fd)
+        step = self._staged(TREE, place, name, state_of(os.fstat(fd)))
+        self._trees[len(self._steps)] = fd, change.entries[0].mode
+        return step
+
+    def _staged(self, kind: Kind, place: WriteTarget, name: str, new: State) -> Step:
+        step = Step(kind, _at(place), _name(place), temporary=encoded(name), new=new)
+        step.staged, step.aside = encoded(_folder_of(place)), encoded(temporary_name())
+        return step
 
     def _plan_folders(self, place: WriteTarget) -> None:
         """Steps for the folders above a name that are missing."""
@@ -176,12 +241,21 @@ class Batch:
             assert fd is not None  # it came from `LocalPlace.open`
             self._warnings[-1] += keep(fd, draft.fd)
             old = _state(change.over.version)
+        if change.exactly is not None:
+            os.fchmod(draft.fd, change.exactly.mode & KEPT_BITS)
+            os.utime(draft.fd, ns=(change.exactly.mtime_ns, change.exactly.mtime_ns))
         flush(draft.fd)
         step = Step(PUT, _at(place), _name(place), temporary=encoded(draft.named()), old=old)
         step.new, step.staged = state_of(os.fstat(draft.fd)), encoded(_folder_of(place))
         step.aside = encoded(temporary_name())
+        draft.written()
         self._drafts[len(self._steps)] = draft
         self._add(step)
+        if change.respelled:
+            again = Step(RENAME, _at(place), _name(place), old=step.new)
+            again.to_folder, again.to_name = _at(place), encoded(place.spelling)
+            again.aside = encoded(temporary_name())
+            self._add(again)
 
     # --- changing -----------------------------------------------------------------------------
 
@@ -200,11 +274,21 @@ class Batch:
             case "put":
                 staged = self._folders.at(step.staged_path)
                 rename.move((staged, step.temporary_name), (fd, step.file_name), step.identity)
+            case "tree":
+                staged = self._folders.at(step.staged_path)
+                rename.move((staged, step.temporary_name), (fd, step.file_name), step.identity)
+                tree, mode = self._trees[self._steps.index(step)]
+                os.fchmod(tree, mode & KEPT_BITS)
             case "remove":
                 rename.set_aside(fd, step.file_name, step.aside_name, step.old, exact=step.exact)
+                inside = self._inside.get(self._steps.index(step))
+                if inside is not None and found_inside(fd, step.aside_name) != inside:
+                    raise Moved
             case "rename":
                 to = self._folders.at(step.to_folder_path)
-                rename.move((fd, step.file_name), (to, step.to_file_name), step.identity)
+                new = (to, step.to_file_name)
+                if not rename.respelled((fd, step.file_name), new, step.aside_name, step.identity):
+                    rename.move((fd, step.file_name), new, step.identity)
             case _:
                 self._make_folder(step, fd)
 
@@ -228,7 +312,9 @@ class Batch:
 
     def _release(self, step: Step) -> None:
         """Leave the temporary name of a step alone: what it has is not ours to remove."""
-        self._drafts[self._steps.index(step)].release()
+        draft = self._drafts.get(self._steps.index(step))
+        if draft is not None:
+            draft.release()
 
     def _end(self) -> None:
         """From here on the changes count; what had the names before goes."""
@@ -254,6 +340,12 @@ class Batch:
         warn = Warn(code, detail)
         if self._warnings and warn not in self._warnings[0]:
             self._warnings[0].append(warn)
+
+
+def _quietly(act: Callable[[int, str], None], folder: int, name: str) -> None:
+    """Remove a temporary name, which nearly always is gone."""
+    with contextlib.suppress(OSError, Moved):
+        act(folder, name)
 
 
 def _places(change: Change) -> Sequence[WriteTarget]:

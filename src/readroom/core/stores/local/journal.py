@@ -22,11 +22,12 @@ from readroom.core.stores.local.unfinished import try_lock
 
 _BEGUN, _ENDED = ".begun", ".ended"
 
-Kind: TypeAlias = Literal["put", "remove", "rename", "folder"]
+Kind: TypeAlias = Literal["put", "remove", "rename", "folder", "tree"]
 PUT: Kind = "put"
 REMOVE: Kind = "remove"
 RENAME: Kind = "rename"
 FOLDER: Kind = "folder"
+TREE: Kind = "tree"
 
 State: TypeAlias = tuple[int, int, int, int]
 """Device, inode, size and time of change of a file; of anything else the first two count."""
@@ -46,7 +47,7 @@ class Step(Struct, omit_defaults=True):
     """One change of one name, with all that is needed to take it back.
 
     Attributes:
-        kind: What it does.
+        kind: What it does. A tree without a name is one that is being written.
         folder: The real path of the folder of the name.
         name: The name.
         temporary: The name of the new file before, and of the old one after.

@@ -166,6 +166,11 @@ class JoinedStore:
         with self._at(path) as (root, inner):
             return root.store.version(inner)
 
+    def is_still(self, path: WorkPath, version: Version | None) -> bool:
+        """Whether what is at a path surely has that version, None for nothing."""
+        root = self.of(path)
+        return root.store.is_still(root.place.inner(path), version)
+
     def close(self) -> None:
         """Release all roots."""
         for root in self.every:

@@ -158,6 +158,11 @@ class PlacedTarget(Closeable):
         self.real = place.outer(inner.real)
 
     @property
+    def spelling(self) -> str:
+        """The last part of the name as it was asked for."""
+        return self.inner.spelling
+
+    @property
     def folders(self) -> Sequence[WorkPath]:
         """The folders that `enter` made."""
         return [self.place.outer(path) for path in self.inner.folders]

@@ -1,0 +1,205 @@
+"""Questions to the history: which changes, by whom, of which names. Newest first, by number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.core.history import contents
+from readroom.core.history.book import Book
+from readroom.core.history.pruning import removed
+from readroom.core.history.records import (
+    CHANGE_COLUMNS,
+    NAME_COLUMNS,
+    NameRow,
+    encoded,
+    read_change,
+    read_name,
+)
+from readroom.core.paths import WorkPath, ancestors
+from readroom.core.values.history import KeptChange
+
+if TYPE_CHECKING:
+    import sqlite3
+
+NAMES_LISTED = 20
+"""Names of a change in a list."""
+
+NAMES_SHOWN = 1_000
+"""Names of one change that is shown alone."""
+
+
+class Selection(Struct, frozen=True):
+    """Which changes; None for any.
+
+    Attributes:
+        path: A real name; with everything below it.
+        session: The conversation.
+        agent: The agent.
+        token: The token.
+        since_ns: Made at or after that time.
+        before: With a smaller number.
+        undoable: Neither undone as a whole nor itself an undo.
+    """
+
+    path: str | None = None
+    session: str | None = None
+    agent: str | None = None
+    token: str | None = None
+    since_ns: int | None = None
+    before: int | None = None
+    undoable: bool = False
+
+
+def listed(book: Book, which: Selection, maximum: int, names: int = NAMES_LISTED) -> list[KeptChange]:
+    """The newest of these changes, with the first of their names."""
+    conditions, values = _conditions(book, which)
+    sql = f"SELECT {CHANGE_COLUMNS} FROM changes WHERE {' AND '.join(conditions)} ORDER BY id DESC LIMIT ?"
+    with book.reading() as connection:
+        rows = connection.execute(sql, [*values, maximum]).fetchall()
+        return [_change(connection, book, row, names) for row in rows]
+
+
+def one(book: Book, change: int, names: int = NAMES_SHOWN) -> KeptChange | None:
+    """A change of the workspace; None if there is none of that number."""
+    if not 0 < change < 1 << 63:
+        return None
+    with book.reading() as connection:
+        row = connection.execute(
+            f"SELECT {CHANGE_COLUMNS} FROM changes WHERE id = ? AND run IS NULL AND workspace {_here(book)}",
+            (change,),
+        ).fetchone()
+        return None if row is None else _change(connection, book, row, names)
+
+
+def latest(book: Book, path: str) -> KeptChange | None:
+    """The latest change of a name, by its index; None if there is none."""
+    name = encoded(path)
+    with book.reading() as connection:
+        rows = [
+            connection.execute(
+                f"SELECT {NAME_COLUMNS} FROM names WHERE workspace {_here(book)} AND {column} = ?"
+                " AND change IN (SELECT id FROM changes WHERE run IS NULL) ORDER BY change DESC LIMIT 1",
+                (name,),
+            ).fetchone()
+            for column in ("path", "other")
+        ]
+        row = max((row for row in rows if row is not None), default=None, key=lambda row: row[:2])
+        if row is None:
+            return None
+        change = connection.execute(f"SELECT {CHANGE_COLUMNS} FROM changes WHERE id = ?", row[:1]).fetchone()
+        kept, workspace = read_change(change)
+        return replace(kept, names=[read_name(row).name], count=1, anew=workspace != book.workspace)
+
+
+def rows_of(book: Book, change: int, path: str | None = None) -> Sequence[NameRow]:
+    """The names of a change, in order; those at or below a path, with the folders made for them."""
+    rows = book.names_of(change)
+    if path is None:
+        return rows
+    found = [row for row in rows if any(_is_below(name, path) for name in row.name.names)]
+    above = {folder for row in found for name in row.name.names for folder in ancestors(WorkPath(name))}
+    return [row for row in rows if row in found or (row.name.path in above and row.name.action == "created")]
+
+
+def _is_below(name: str, path: str) -> bool:
+    return path == "." or name == path or name.startswith(path + "/")
+
+
+def _here(book: Book) -> str:
+    """The workspaces at this path, as a list of SQL: there are several if the folder was made anew."""
+    return f"IN ({', '.join(map(str, book.workspaces))})" if book.workspaces[1:] else f"= {book.workspace}"
+
+
+def _conditions(book: Book, which: Selection) -> tuple[list[str], list[Any]]:
+    conditions, more = [f"workspace {_here(book)}", "run IS NULL"], list[Any]()
+    for column in ("session", "agent", "token"):
+        if (value := getattr(which, column)) is not None:
+            conditions.append(f"{column} = ?")
+            more.append(value)
+    if which.since_ns is not None:
+        conditions.append("at_ns >= ?")
+        more.append(which.since_ns)
+    if which.before is not None:
+        conditions.append("id < ?")
+        more.append(which.before)
+    if which.undoable:
+        conditions.append("undoes IS NULL")
+        conditions.append("EXISTS (SELECT 1 FROM names WHERE change = id AND undone IS NULL)")
+    if which.path is not None and which.path != ".":
+        parts = []
+        for column in ("path", "other"):
+            at = f"SELECT change FROM names WHERE workspace {_here(book)} AND"
+            undone = " AND undone IS NULL" if which.undoable else ""
+            parts.append(f"{at} {column} = ?{undone}")
+            parts.append(f"{at} {column} > ? AND {column} < ?{undone}")
+            name = encoded(which.path)
+            more += [name, name + b"/", name + b"0"]
+        conditions.append(f"id IN ({' UNION ALL '.join(parts)})")
+    return conditions, more
+
+
+def _change(connection: sqlite3.Connection, book: Book, row: Sequence[Any], maximum: int) -> KeptChange:
+    change, workspace = read_change(row)
+    (count,) = connection.execute("SELECT count(*) FROM names WHERE change = ?", (change.id,)).fetchone()
+    rows = connection.execute(
+        f"SELECT {NAME_COLUMNS} FROM names WHERE change = ? ORDER BY number LIMIT ?", (change.id, maximum)
+    ).fetchall()
+    names = [read_name(one).name for one in rows]
+    undone = {name.undone_by for name in names}
+    by = max((number for number in undone if number is not None), default=None)
+    return replace(
+        change,
+        names=names,
+        count=count,
+        undone_by=None if None in undone else by,
+        anew=workspace != book.workspace,
+    )
+
+
+# -----------------------------------------------------------------------------
+# What is forgotten at once.
+# -----------------------------------------------------------------------------
+
+
+def forget(book: Book, path: str | None) -> tuple[int, int, int, bool]:
+    """Remove the past of a name and everything below it, or all of the workspace.
+
+    Returns how many changes have no name left, names, and bytes of contents went, and whether nothing is left
+    of them in the files of the history.
+    """
+    with book.writing() as connection:
+        found = _forgotten(connection, book, path)
+        freed = contents.release(
+            connection, [number for row in found for number in row[2:] if number is not None]
+        )
+        connection.executemany(
+            "DELETE FROM names WHERE change = ? AND number = ?", [row[:2] for row in found]
+        )
+        changes = sorted({row[0] for row in found})
+        gone = [
+            change
+            for change in changes
+            if connection.execute("SELECT 1 FROM names WHERE change = ? LIMIT 1", (change,)).fetchone()
+            is None
+        ]
+        removed(connection, gone)
+    return len(gone), len(found), freed, book.database.cleared()
+
+
+def _forgotten(connection: sqlite3.Connection, book: Book, path: str | None) -> Sequence[Any]:
+    if path is None or path == ".":
+        return connection.execute(
+            f"SELECT change, number, before, after FROM names WHERE workspace {_here(book)}"
+        ).fetchall()
+    name, found = encoded(path), list[Any]()
+    for column in ("path", "other"):
+        found += connection.execute(
+            f"SELECT change, number, before, after FROM names WHERE workspace {_here(book)}"
+            f" AND ({column} = ? OR ({column} > ? AND {column} < ?))",
+            (name, name + b"/", name + b"0"),
+        ).fetchall()
+    return list({row[:2]: row for row in found}.values())
