@@ -16,8 +16,10 @@ from readroom import Workspace
 from readroom.core.caller import Caller
 from readroom.core.deadline import Deadline
 from readroom.core.errors import OutsideRoot
+from readroom.core.errors.history import ChangedSince
 from readroom.core.values import Reply
 from readroom.core.values.files import ResolveRequest
+from readroom.core.values.history import DiffRequest, HistoryRequest, UndoRequest
 
 SECRET = "the needle that nobody may see"
 
@@ -429,3 +431,72 @@ def test_the_listing_of_the_top_marks_other_roots(roots: Roots) -> None:
         reply = call(workspace, "list_directory")
         assert "Other folders of this workspace: B/ (read-only), empty/." in reply.text
         assert "Other folders" not in call(workspace, "list_directory", path="sub").text
+
+
+# --- the past -------------------------------------------------------------------------------------
+
+
+def asked(workspace: Workspace, request: Any) -> Any:
+    return workspace.engine.perform(request, workspace.cap(workspace.contract("native")), Deadline())
+
+
+def past(workspace: Workspace) -> list[list[tuple[str, str]]]:
+    changes = asked(workspace, HistoryRequest()).changes
+    return [[(name.action, name.path) for name in change.names] for change in changes]
+
+
+def test_a_change_is_kept_in_the_history_of_its_root(roots: Roots) -> None:
+    with roots.open() as workspace:
+        edits = [
+            {"path": path, "expected_hash": digest(workspace, path), "old_text": "hello", "new_text": "bye"}
+            for path in ("a.txt", "B/a.txt")
+        ]
+        assert not call(workspace, "edit_file", edits=edits).is_error
+        moved = {
+            "action": "move",
+            "path": "a.txt",
+            "to": "B/m.txt",
+            "expected_hash": digest(workspace, "a.txt"),
+        }
+        assert not call(workspace, "change_files", changes=[moved]).is_error
+        assert sorted(past(workspace)) == sorted(
+            [
+                [("created", "B/m.txt")],
+                [("deleted", "a.txt")],
+                [("changed", "B/a.txt")],
+                [("changed", "a.txt")],
+            ]
+        )
+        (latest,) = asked(workspace, HistoryRequest(path="B/a.txt")).changes
+        (compared,) = asked(workspace, DiffRequest(latest.id)).files
+        assert compared.name.path == "B/a.txt"
+    with Workspace(roots.b) as alone:
+        assert past(alone) == [[("created", "m.txt")], [("changed", "a.txt")]]
+        assert asked(alone, UndoRequest(path="a.txt")).undone[0].path == "a.txt"
+    assert (roots.b / "a.txt").read_text() == "hello B\n"
+    with Workspace(roots.a) as alone:
+        assert past(alone) == [[("deleted", "a.txt")], [("changed", "a.txt")]]
+
+
+def test_changes_of_all_roots_are_taken_back_together(roots: Roots) -> None:
+    mine = Caller(face="cli", session="mine")
+    with roots.open() as workspace:
+        for path in ("a.txt", "B/a.txt"):
+            change = {"path": path, "content": "new\n", "expected_hash": digest(workspace, path)}
+            assert not workspace.call("write_file", change, caller=mine).is_error
+        done = asked(workspace, UndoRequest(session="mine"))
+        assert sorted(one.path for one in done.undone) == ["B/a.txt", "a.txt"]
+        assert [(root / "a.txt").read_text() for root in (roots.a, roots.b)] == ["hello A\n", "hello B\n"]
+
+
+def test_a_conflict_in_one_root_stops_the_undo_in_all(roots: Roots) -> None:
+    mine = Caller(face="cli", session="mine")
+    with roots.open() as workspace:
+        for path in ("a.txt", "B/a.txt"):
+            change = {"path": path, "content": "new\n", "expected_hash": digest(workspace, path)}
+            assert not workspace.call("write_file", change, caller=mine).is_error
+        (roots.b / "a.txt").write_text("somebody else\n")
+        with pytest.raises(ChangedSince) as failed:
+            asked(workspace, UndoRequest(session="mine"))
+        assert [conflict.path for conflict in failed.value.conflicts] == ["B/a.txt"]
+    assert (roots.a / "a.txt").read_text() == "new\n"

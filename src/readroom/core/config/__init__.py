@@ -348,7 +348,9 @@ def history(store: Store, settings: Settings) -> History | None:
     if not policy.enabled or (store.folder is not None and policy.folder is None):
         return None
     if settings.others:
-        return None
+        from readroom.core.config.roots.joining import joined_history
+
+        return joined_history(store, settings, history)
     return History(store, policy)
 
 

@@ -10,6 +10,8 @@ from msgspec.structs import fields, replace
 
 from readroom.core.config.roots import RootOption
 from readroom.core.config.settings import Settings
+from readroom.core.history import History
+from readroom.core.history.joined import JoinedHistory
 from readroom.core.paths import ROOT, WorkPath
 from readroom.core.policy.changes import WriteTargets
 from readroom.core.policy.guard import Guard
@@ -126,3 +128,17 @@ def areas_of(
 def first_alone(settings: Settings) -> Settings:
     """The settings of the first root, whose names of other roots are denied."""
     return replace(settings, others={}, layers=(*settings.layers, shadowed([*settings.others])))
+
+
+def joined_history(
+    store: Store, settings: Settings, history: Callable[[Store, Settings], History | None]
+) -> History | None:
+    """The histories of all roots as one; None where one of them keeps none."""
+    assert isinstance(store, JoinedStore)
+    every = (replace(settings, others={}), *settings.others.values())
+    found = {
+        root.place.at: own
+        for root, one in zip(store.every, every, strict=True)
+        if (own := history(root.store, one)) is not None
+    }
+    return JoinedHistory(found) if len(found) == len(every) else None

@@ -143,7 +143,7 @@ class JoinedStore:
             return next(iter(local.values())).commit_with(local, changes, ready)
         root = every[0]
         with calling(root.place, ready) as called:
-            return root.store.commit([_own(change) for change in changes], called)
+            return root.store.commit([as_own(change) for change in changes], called)
 
     def changed_together(self, places: Sequence[WriteTarget]) -> Sequence[RootStore]:
         """The roots of targets that can be changed in one step. Raises AcrossRoots."""
@@ -188,7 +188,7 @@ def _targets(change: Change) -> Sequence[WriteTarget]:
     return (change.place, change.to) if isinstance(change, RenameEntry) else (change.place,)
 
 
-def _own(change: Change) -> Change:
+def as_own(change: Change) -> Change:
     """The change as its root makes it."""
     change = replace(change, place=own_target(change.place))
     if isinstance(change, RenameEntry):
