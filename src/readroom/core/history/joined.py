@@ -62,7 +62,7 @@ class JoinedHistory(History):
         return self.roots.get(WorkPath(path.partition("/")[0]), self.roots[ROOT])
 
     def recorder(self, guard: Guard, author: Author, deadline: Deadline) -> CallRecorder:
-        """What keeps the changes of one call, each in its root's history."""
+        """A recorder of the changes of one call, each in its root's history."""
         recorders = {
             at: history.recorder(guard.own(at)[0], author, deadline)
             for at, (_, history) in self.roots.items()
@@ -106,7 +106,7 @@ class JoinedRecorder(CallRecorder):
         return self._history.of(place.real)[0].at
 
     @property
-    def last(self) -> int | None:
+    def last(self) -> int | None:  # type: ignore[override]  # that of all roots
         """The number of the latest change that was kept."""
         kept = [one.last for one in self._recorders.values() if one.last is not None]
         return max(kept, default=None)
@@ -152,8 +152,8 @@ class JoinedRecord(OpenRecord):
         ]
 
     @property
-    def warnings(self) -> Sequence[Warn]:
-        """What could not be kept."""
+    def warnings(self) -> Sequence[Warn]:  # type: ignore[override]  # those of all roots
+        """Warnings about contents that could not be kept."""
         return [warning for one in self._records.values() for warning in one.warnings]
 
     def begin(self) -> None:
@@ -178,7 +178,7 @@ class JoinedRecord(OpenRecord):
 
 
 def _arrives(change: RenameEntry) -> Change:
-    """What a move from another root is for the root that it leads to."""
+    """A move from another root as the root that it leads to has it."""
     if change.found.kind is not EntryKind.FILE:
         return MakeEntry(own_target(change.to))
 

@@ -45,7 +45,7 @@ def listing(services: Services, job: Job[HistoryRequest], act: Act) -> HistoryRe
 
 
 def diff(services: Services, job: Job[DiffRequest], act: Act) -> DiffResult:
-    """What a change did, in the root where it was made."""
+    """The diffs of a change, in the root where it was made."""
     result: DiffResult = _of_change(services, _meant(services, job), act)
     return result
 
@@ -63,7 +63,8 @@ def undo(services: Services, job: Job[UndoRequest], act: Act) -> UndoResult:
             planned = _tried(place, own, replace(job, request=replace(request, dry_run=True)), act)
             if planned is not None and planned.conflicts:
                 raise ChangedSince(planned.conflicts)
-    results = [result for place, own in roots if (result := _tried(place, own, job, act)) is not None]
+    tried = [_tried(place, own, job, act) for place, own in roots]
+    results = [one for one in tried if one is not None]
     if not results:
         raise NothingToUndo
     first, *others = results
@@ -143,7 +144,7 @@ def _tried(place: Place, own: Services, job: Job[UndoRequest], act: Act) -> Undo
 
 
 def _of_change(services: Services, job: Job[Any], act: Act) -> Any:
-    """What is asked of a change, of the root that has it. Raises NoSuchChange."""
+    """The answer of the root that has a change. Raises NoSuchChange."""
     for place, own in _asked(services, ""):
         try:
             return _done(place, own, job, act)
