@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from readroom.core import errors
 from readroom.core.errors import ReadroomError
 from readroom.core.values import EntryKind, GrepRequest, ListRequest, ReadRequest
+from readroom.core.values.changes import Diff
 from readroom.core.values.files import Item, Row
+from readroom.core.values.history import Conflict
 
 PATH = "docs/a.md"
 READ = ReadRequest(PATH, offset=3, limit=10)
@@ -48,6 +50,13 @@ EXAMPLES: tuple[ReadroomError, ...] = (
     errors.FolderNotEmpty("docs", 3),
     errors.HardLinked(PATH, 2, "its other name is denied"),
     errors.HoldsDenied("docs", 2),
+    errors.HistoryOff("the operator has turned it off"),
+    errors.HistoryFailed("history", "the disk is full"),
+    errors.HistoryRequired("the disk is full"),
+    errors.NoSuchChange(7),
+    errors.NothingToUndo(),
+    errors.NotKept(PATH),
+    errors.ChangedSince([Conflict(PATH, "it was changed since", Diff(), Diff(), 1, 1)]),
     errors.Internal("KeyError"),
     errors.LedgerFailed("ledger", "the disk is full"),
     errors.DatabaseFailed("database", "the disk is full"),

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from readroom.core import config, errors
 from readroom.core.caller import ANONYMOUS, Caller
 from readroom.core.closeable import Closeable
-from readroom.core.contracts import Setup, contract
+from readroom.core.contracts import Setup, contract, history
 from readroom.core.contracts.base import Bound, Contract, Tool
 from readroom.core.deadline import Deadline
 from readroom.core.limits import MIN_REPLY_BYTES
@@ -34,12 +34,18 @@ from readroom.core.session.meter import counted
 from readroom.core.since import Since
 from readroom.core.since.authors import Authors
 from readroom.core.values import Cap, Fact, ReadResult, Reply
+from readroom.core.values.history import UndoRequest
 from readroom.core.values.verbs import BY_REQUEST, changes
 
 if TYPE_CHECKING:
     from readroom.core.config.roots import RootLike
 
 W = TypeVar("W", bound=Closeable)
+
+
+def _of_past(tool: str, **arguments: Fact) -> tuple[str, dict[str, Fact]]:
+    """The name of a call, and its arguments without those that were left out."""
+    return tool, {name: value for name, value in arguments.items() if value is not None}
 
 
 STORES = 256
@@ -180,7 +186,6 @@ class Workspace(Closeable):
         self._instances = Instances[Workspace]()
         self._records: dict[str, Contract] = {}
         self.folders = config.folders_of(self._store, self.settings)
-        """The folders that are served, where there are several: names, rights and confinement."""
         self._first = FirstWords(config.about_folders(self.folders), self.gatekeeper)
 
     def read(self, /, path: str, **options: Fact) -> Reply:
@@ -230,6 +235,30 @@ class Workspace(Closeable):
         """Run a command where policy allows it; options are those of `run_command`. Raises ReadroomError."""
         return self.perform("run_command", {"command": command, **options})
 
+    def history(self, /, path: str | None = None, **options: Fact) -> Reply:
+        """List changes, newest first; options are `session`, `agent`, `since`, `change`, `limit`, `cursor`.
+
+        Raises ReadroomError.
+        """
+        return self.perform(*_of_past(history.LIST, path=path, **options), contract_name=history.CONTRACT)
+
+    def diff(self, /, change: int, path: str | None = None) -> Reply:
+        """Show what a change did, to all its files or to some. Raises ReadroomError."""
+        return self.perform(*_of_past(history.SHOW, change=change, path=path), contract_name=history.CONTRACT)
+
+    def undo(self, /, change: int | None = None, **options: Fact) -> Reply:
+        """Take back a change, or those that `session`, `since` or `path` name, unless that loses later ones.
+
+        Other options are `parts`, `dry_run` and `up_to`, the last change that is meant.
+
+        Raises ReadroomError.
+        """
+        return self.perform(*_of_past(history.UNDO, change=change, **options), contract_name=history.CONTRACT)
+
+    def forget(self, /, path: str | None = None, *, all: bool = False) -> Reply:
+        """Remove the past of a file, a folder or everything, for good. Raises ReadroomError."""
+        return self.perform(*_of_past(history.FORGET, path=path, all=all), contract_name=history.CONTRACT)
+
     @property
     def runs_commands(self) -> bool:
         """Whether policy allows commands."""
@@ -257,9 +286,13 @@ class Workspace(Closeable):
     def contract(self, name: str) -> Contract:
         """The contract of that name, configured for this workspace. Raises BadValue if there is none."""
         if name not in self._records:
-            record, words = contract(name, self.setup(name)), self._first.words
-            if words:
-                record = replace(record, instructions=f"{record.instructions} {words}".strip())
+            record = replace(contract(name, self.setup(name)), runs=self.runs_commands)
+            if self._first.words:
+                record = replace(record, instructions=f"{record.instructions} {self._first.words}".strip())
+            if name == "native" and self.settings.history.tool:
+                from readroom.core.contracts.native.past import PAST
+
+                record = replace(record, tools=(*record.tools, PAST))
             self._records[name] = record
         return self._records[name]
 
@@ -334,11 +367,13 @@ class Workspace(Closeable):
             visit.news = self._news(record, caller)
             try:
                 if granted is not None and record.tool(tool).name not in granted:
-                    raise errors.NotGranted(
-                        tool,
-                        [granted_tool.name for granted_tool in record.tools if granted_tool.name in granted],
-                    )
+                    offered = record.offered(commands=record.runs)
+                    raise errors.NotGranted(tool, [each.name for each in offered if each.name in granted])
                 bound = record.bind(tool, arguments)
+                if granted is not None and isinstance(bound.request, UndoRequest):
+                    from readroom.core.contracts.history.rights import within  # few calls undo
+
+                    bound = replace(bound, request=within(bound.request, granted))
                 return self._answer(visit, record, bound, caller, deadline or Deadline())
             except errors.ReadroomError as error:
                 return visit.refusal(error)
@@ -361,11 +396,6 @@ class Workspace(Closeable):
         """The reply for an error that a face met before the call, in the contract's words."""
         record = self.contract(contract_name)
         return record.worded(tool, None).render_error(error, self.cap(record, reply_bytes, tool))
-
-    def restricted(self, policy: str) -> Workspace:
-        """Another workspace of the same folders, restricted by a file. Raises BadConfig."""
-        settings = config.restricted(self.settings, policy)
-        return Workspace(config.opened_again(self._store), settings=settings, state=self.state)
 
     def close(self) -> None:
         """Release the store, end document processes, and remove kept outputs and expanded files."""

@@ -229,14 +229,14 @@ def test_settings_of_one_root_restrict_the_others_too(folder: Path) -> None:
 
 def test_a_file_for_a_token_restricts_every_root(folder: Path) -> None:
     (folder / "token.toml").write_text('[policy]\ndeny = ["f.txt"]\n')
-    with (
-        Workspace(folder / "a", f"B={folder / 'b'}:ro") as workspace,
-        workspace.restricted(str(folder / "token.toml")) as restricted,
-    ):
+    with Workspace(folder / "a", f"B={folder / 'b'}:ro") as workspace:
+        settings = config.restricted(workspace.settings, str(folder / "token.toml"))
+        restricted = Workspace(config.opened_again(workspace.guard.store), settings=settings)
         for path in ("f.txt", "B/f.txt"):
             assert "in " in reads(workspace, path)
             assert "denied" in reads(restricted, path)
         assert [one.read_only for one in restricted.folders] == [False, True]
+        restricted.close()
 
 
 # --- stores ---------------------------------------------------------------------------------------

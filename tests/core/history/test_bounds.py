@@ -62,9 +62,9 @@ def test_what_is_older_than_the_days_goes_and_a_clock_that_went_back_changes_no_
         clock[0] = at * day
         past.do(WriteRequest("a.txt", content, None))
     assert [change.id for change in past.changes()] == [4, 3, 2, 1]
-    for content in (b"three\n", b"two\n"):
+    for expected in (b"three\n", b"two\n"):
         past.undo(path="a.txt")
-        assert (root / "a.txt").read_bytes() == content
+        assert (root / "a.txt").read_bytes() == expected
     assert len(past.changes()) == 6
     clock[0] = 111 * day
     past.do(WriteRequest("b.txt", "b\n", None))

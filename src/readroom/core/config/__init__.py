@@ -28,6 +28,16 @@ Two files, both optional, both in this form; nothing else is a key:
     folder = "/var/cache/me/readroom"              # instead of one in the user's cache folder
     disk_bytes = 67108864                          # bound of what is kept
 
+    [history]
+    enabled = false                                # no past of changes is kept; default true
+    folder = "/var/lib/me/history"                 # instead of one in the user's state folder
+    most_bytes = 268435456                         # bound of everything in it, for all workspaces
+    days = 30                                      # what is older is removed
+    file_bytes = 16777216                          # contents of larger files are not kept
+    required = true                                # refuse changes whose past cannot be kept; default: warn
+    tool = true                                    # models may ask for it; default false
+    review = true                                  # changes wait until a person has agreed; default false
+
     [ledger]
     enabled = true                                 # record every call; default: servers do, commands do not
     required = true                                # refuse calls that cannot be recorded; default: warn

@@ -230,7 +230,9 @@ class Book:
         """Compare what killed processes have begun with what is there: drop it, or let it count."""
         with self.reading() as connection:
             begun = connection.execute(
-                "SELECT id, run FROM changes WHERE run IS NOT NULL AND workspace = ?", (self.workspace,)
+                "SELECT id, run FROM changes INDEXED BY changes_begun"
+                " WHERE run IS NOT NULL AND workspace = ?",
+                (self.workspace,),
             ).fetchall()
         own = None if self._run is None else self._run.name
         for change, run in begun:
@@ -280,7 +282,7 @@ class Book:
         self.database.close()
 
 
-_RUNS = "SELECT DISTINCT run FROM changes WHERE run IS NOT NULL"
+_RUNS = "SELECT DISTINCT run FROM changes INDEXED BY changes_begun WHERE run IS NOT NULL"
 
 
 def _root(store: Store) -> tuple[bytes, int]:

@@ -25,6 +25,7 @@ from readroom.core.policy.guard import Guard
 from readroom.core.quoting import quote
 from readroom.core.stores.base import (
     Change,
+    Inside,
     MakeEntry,
     MakeLink,
     Moved,
@@ -74,7 +75,8 @@ class CallRecorder:
 
     def keeping(self, changes: Sequence[Change]) -> OpenRecord:
         """The record of changes that are made together."""
-        began = [self._entered.pop(change.place.real, None) for change in changes if self._entered]
+        places = [change.to if isinstance(change, RenameEntry) else change.place for change in changes]
+        began = [self._entered.pop(place.real, None) for place in places if self._entered]
         keeping = next((one for one in began if one is not None), None) or OpenRecord(self)
         keeping.watch(changes)
         return keeping
@@ -198,8 +200,8 @@ class OpenRecord:
                     if change.over is None:
                         yield from self._new_folders(change.place)
                     yield self._put(change, self._watched[number])
-                case RemoveEntry(place, found):
-                    yield from self._removed(place.real, found)
+                case RemoveEntry(place, found, _, inside):
+                    yield from self._removed(place.real, found, inside)
                 case RenameEntry(place, to, found):
                     yield from self._new_folders(to)
                     over = to.look()
@@ -251,8 +253,11 @@ class OpenRecord:
                 after = EntryState("file", len(data), entry.mode, 0, digest, kept=True)
                 yield Draft(at, NOTHING, after, None, None, data)
 
-    def _removed(self, path: WorkPath, found: Stat) -> Iterator[Draft]:
-        """What is at a name that goes, a folder before what is in it."""
+    def _removed(self, path: WorkPath, found: Stat, inside: Inside | None = None) -> Iterator[Draft]:
+        """What is at a name that goes, a folder before what is in it.
+
+        Names that are not `inside` have moved out of it when it goes.
+        """
         pending = [(path, found)]
         while pending:
             at, stat = pending.pop()
@@ -265,7 +270,11 @@ class OpenRecord:
             yield Draft(at, states.of_entry(self._store, at, stat), NOTHING)
             if stat.kind is EntryKind.FOLDER:
                 inner = [(join(at, name), one) for name, one in states.listed(self._store, at)]
-                pending += reversed(inner)
+                pending += [
+                    (name, one)
+                    for name, one in reversed(inner)
+                    if inside is None or name[len(path) + 1 :] in inside
+                ]
 
     def _removed_file(self, path: WorkPath, stat: Stat) -> Draft:
         maximum = self._recorder.content_bytes

@@ -21,6 +21,7 @@ from readroom.core.since.values import News, Place, What
 from readroom.core.stores.base import Source
 from readroom.core.text import encodings, hashes
 from readroom.core.text.edits.diff import DiffBlock, blocks, split
+from readroom.core.text.line_index import Shrunk
 from readroom.core.values import EntryKind, Version
 
 HASHED_BYTES = 4 * 1024 * 1024
@@ -46,6 +47,8 @@ def looked_at(services: Services, seen: SeenFile, deadline: Deadline, *, closely
         return News(seen, None, What.DENIED)
     except errors.NotFound:
         return _gone(services, seen)
+    except (Shrunk, errors.TimedOut, errors.Changed):
+        return seen  # it is being written; the next call looks again
     except errors.ReadroomError:
         return News(seen, None, What.REPLACED)
 

@@ -54,8 +54,9 @@ def _create(
     Only the token goes to standard output, so that a script can use it.
     """
     from readroom.core.contracts import NAMES, contract
+    from readroom.core.contracts.native.calls import HISTORY
 
-    known = {tool.name for name_ in NAMES for tool in contract(name_).offered(commands=True)}
+    known = {tool.name for name_ in NAMES for tool in contract(name_).offered(commands=True)} | {HISTORY}
     for tool in tools:
         if tool not in known:
             advice = f"{did_you_mean(tool, known)}The tools are: {', '.join(sorted(known))}."

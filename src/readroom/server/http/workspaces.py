@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import final
 
+from readroom.core import config
 from readroom.core.errors import BadConfig, NoSuchWorkspace
 from readroom.core.lru import LruCache
 from readroom.core.workspace import Workspace
@@ -69,7 +70,9 @@ class Workspaces:
                     raise BadConfig(
                         policy, "", "it cannot restrict what is not a folder", "Use another token."
                     )
-                workspace = whole.restricted(policy)
+                settings = config.restricted(whole.settings, policy)
+                store = config.opened_again(whole.guard.store)
+                workspace = Workspace(store, settings=settings, state=whole.state)
                 for oldest in self._restricted.put(key, workspace):
                     # Calls that still run in it are answered: its open files stay open.
                     oldest.close()

@@ -85,7 +85,7 @@ class HeldName(Struct, eq=False):
 def attempted(
     services: Services, job: Job[ChangesRequest] | Job[EditFilesRequest], attempt: Callable[[Names], _Made]
 ) -> _Made:
-    """What an attempt at a call makes, which is repeated while other programs change its files.
+    """Make an attempt at a call, again while other programs change its files; its result.
 
     Raises:
         SameFile: Two new names of the call are one on the file system.

@@ -28,12 +28,22 @@ class Wanted(Struct, frozen=True):
         content: The number of its bytes in the history.
         data: Its bytes, where they are nowhere else.
         moved_from: The name that has it now.
+        whole: Mode and time come back as well, since the name itself was gone.
     """
 
     state: EntryState = NOTHING
     content: int | None = None
     data: bytes | None = None
     moved_from: str | None = None
+    whole: bool = False
+
+    def is_like(self, there: EntryState) -> bool:
+        """Whether that is what the name is to have."""
+        if not there.is_same(self.state):
+            return False
+        if not self.whole or there.kind != "file":
+            return True
+        return (there.mode, there.mtime_ns) == (self.state.mode, self.state.mtime_ns)
 
 
 class World:
@@ -90,7 +100,9 @@ class World:
         elif name.after.kind == "folder" and not self.is_empty(name.path):
             self.stays.add(name.path)  # what others have put into it keeps it
         else:
-            self.wanted[name.path] = Wanted(name.before, row.before)
+            known = self.wanted.get(name.path)
+            whole = name.after.kind == "absent" or (known is not None and known.whole)
+            self.wanted[name.path] = Wanted(name.before, row.before, whole=whole)
 
     def _move_back(self, row: NameRow, to: str) -> None:
         name = row.name
@@ -110,9 +122,9 @@ class World:
                 conflict = Conflict(to, "it was changed after it was moved", fits=1)
                 self.conflicts.append(conflict)
                 return
-        source = current.moved_from if current.moved_from is not None else to
-        moved = source if self.there(source).state.kind != "absent" else None
-        self.wanted[name.path] = Wanted(current.state, current.content, current.data, moved)
+        # What was taken back of its content already is not what the workspace has at that name.
+        moved = current.moved_from if to in self.wanted else to
+        self.wanted[name.path] = Wanted(current.state, current.content, current.data, moved, whole=True)
         self.wanted[to] = Wanted()
 
     def _is_what_was_moved(self, current: Wanted, to: str, after: EntryState) -> bool:

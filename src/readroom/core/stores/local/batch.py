@@ -51,7 +51,7 @@ from readroom.core.stores.local.trees import KEPT_BITS, found_inside, written
 from readroom.core.stores.local.undo import cleared, undone
 from readroom.core.stores.local.unfinished import Draft, Notes, temporary_name
 from readroom.core.stores.roots.placed import PlacedTarget, own_target
-from readroom.core.values import Stat, Version
+from readroom.core.values import EntryKind, Stat, Version
 from readroom.core.values.files import Warn
 
 _PRIVATE_MODE = 0o600
@@ -80,6 +80,13 @@ class _Folders:
         fd = os.open(basename(path), resolve.FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=above)
         self._own.append(fd)
         self._fds[path] = fd
+
+    def reached(self, path: WorkPath) -> int:
+        """The descriptor of a folder, opened if it came back with one above it. Raises OSError."""
+        if path not in self._fds:
+            self.reached(parent(path))
+            self.enter(path)
+        return self._fds[path]
 
     def all(self) -> Iterable[int]:
         return self._fds.values()
@@ -113,6 +120,8 @@ class Batch:
         self._temporary: dict[WorkPath, str] = {}
         self._inside: dict[int, Inside] = {}
         self._trees: dict[int, tuple[int, int]] = {}
+        self._in_trees: set[WorkPath] = set()
+        """Folders that come back with one above them or are that one."""
 
     def run(self, changes: Sequence[Change], ready: Callable[[], None]) -> Sequence[Sequence[Warn]]:
         """Make them. Raises Moved, ReadroomError; see `Store.commit`."""
@@ -206,6 +215,10 @@ class Batch:
         stack.callback(os.close, fd)
         step = self._staged(TREE, place, name, state_of(os.fstat(fd)))
         self._trees[len(self._steps)] = fd, change.entries[0].mode
+        step.inside = [encoded(entry.inside) for entry in change.entries[1:]]
+        for entry in change.entries:
+            if entry.kind is EntryKind.FOLDER:
+                self._in_trees.add(join(place.real, entry.inside) if entry.inside else place.real)
         return step
 
     def _staged(self, kind: Kind, place: WriteTarget, name: str, new: State) -> Step:
@@ -221,7 +234,8 @@ class Batch:
             self._plan_folder(above)
 
     def _plan_folder(self, path: WorkPath) -> None:
-        if not any(step.kind == FOLDER and step.path == path for step in self._steps):
+        planned = any(step.kind == FOLDER and step.path == path for step in self._steps)
+        if not planned and path not in self._in_trees:
             self._add(Step(FOLDER, encoded(parent(path)), encoded(basename(path))))
 
     def _add(self, step: Step) -> None:
@@ -285,7 +299,7 @@ class Batch:
                 if inside is not None and found_inside(fd, step.aside_name) != inside:
                     raise Moved
             case "rename":
-                to = self._folders.at(step.to_folder_path)
+                to = self._folders.reached(step.to_folder_path)
                 new = (to, step.to_file_name)
                 if not rename.respelled((fd, step.file_name), new, step.aside_name, step.identity):
                     rename.move((fd, step.file_name), new, step.identity)

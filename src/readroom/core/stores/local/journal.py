@@ -58,6 +58,7 @@ class Step(Struct, omit_defaults=True):
         exact: Whether size and time of what is removed count, and not only which it is.
         to_folder: The folder of the new name of something that is renamed.
         to_name: That name.
+        inside: The names below a folder that comes back.
     """
 
     kind: Kind
@@ -71,6 +72,7 @@ class Step(Struct, omit_defaults=True):
     exact: bool = False
     to_folder: bytes = b""
     to_name: bytes = b""
+    inside: list[bytes] = []
 
     @property
     def folder_path(self) -> WorkPath:

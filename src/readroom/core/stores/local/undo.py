@@ -129,11 +129,14 @@ def _undo_tree(step: Step, fd: int, folder: _FolderOf, release: _Release) -> Ite
     """Remove a folder that came back as a whole, or what was written of it under its temporary name."""
     if step.name:
         now = rename.state_at(fd, step.file_name)
-        if now is not None and now == step.new:
-            rename.set_aside(fd, step.file_name, step.aside_name, step.new, exact=True)
-            rename.clear_tree(fd, step.aside_name)
-        elif now is not None and step.new is not None and now[:2] == step.new[:2]:
-            yield Leftover(step.path, _CHANGED_SINCE)
+        if now is not None and step.new is not None and now[:2] == step.new[:2]:
+            rename.set_aside(fd, step.file_name, step.aside_name, step.new, exact=False)
+            found = {os.fsencode(name) for name in rename.names_inside(fd, step.aside_name)}
+            if found <= set(step.inside):
+                rename.clear_tree(fd, step.aside_name)
+            else:
+                rename.give_back(fd, step.aside_name, step.file_name)
+                yield Leftover(step.path, _CHANGED_SINCE)
     rename.clear_tree(folder(step.staged_path), step.temporary_name)
 
 
