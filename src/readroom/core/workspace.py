@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from os import PathLike
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, final
 
 from msgspec import Struct
@@ -31,17 +30,18 @@ from readroom.core.paths import WorkPath
 from readroom.core.policy.changes import WriteTargets
 from readroom.core.policy.guard import Guard
 from readroom.core.session.conversation import Session, State
+from readroom.core.session.first_words import FirstWords
 from readroom.core.session.gatekeeper import CallContext
 from readroom.core.session.meter import counted
 from readroom.core.since import Since
 from readroom.core.since.authors import Authors
-from readroom.core.stores.base import Store
 from readroom.core.values import Cap, Fact, ReadResult, Reply, Request, Result
 from readroom.core.values.files import Warn
 from readroom.core.values.history import DiffRequest, HistoryRequest, UndoRequest
 from readroom.core.values.verbs import BY_REQUEST, changes, is_edit
 
 if TYPE_CHECKING:
+    from readroom.core.config.roots import RootLike
     from readroom.core.engine import Engine
     from readroom.core.stores.review.tree import Holder
 
@@ -164,8 +164,8 @@ class Workspace(Closeable):
 
     def __init__(
         self,
-        root: str | PathLike[str] | Store,
-        *,
+        root: RootLike,
+        *others: RootLike,
         settings: config.Settings | None = None,
         state: State | None = None,
     ) -> None:
@@ -173,15 +173,19 @@ class Workspace(Closeable):
 
         Args:
             root: A local folder, or a store.
-            settings: Policy and limits from `config.load`; without it those of the root.
+            others: More folders or stores, each a folder of its own name in paths: `NAME=PATH`, `PATH:ro` for
+                one in which nothing may be changed, or a `config.roots.RootOption`.
+            settings: Policy and limits from `config.load`, or with others from `config.loaded`; without it
+                those of the roots.
             state: What other processes of the same server know; closing it stays with the caller.
 
         Raises:
             NotFound, NotAFolder: There is no such folder.
-            BadConfig: Its `readroom.toml` or an ignore file cannot be used.
+            BadValue: The folders cannot be served together.
+            BadConfig: A `readroom.toml` or an ignore file in them cannot be used.
         """
-        self._store = config.open_store(root)
-        self.settings = settings or config.load(self._store)
+        self._store, options = config.open_roots(root, others)
+        self.settings = config.complete(self._store, options, settings)
         self.limits = self.settings.limits
         self.state = state
         self.engine = config.engine(self._store, self.settings, state)
@@ -192,6 +196,8 @@ class Workspace(Closeable):
         """The changes that wait for review; None where they are made at once."""
         self._views: LruCache[Holder, Engine] = LruCache(_VIEWS)
         self._records: dict[str, Contract] = {}
+        self.folders = config.folders_of(self._store, self.settings)
+        self._first = FirstWords(config.about_folders(self.folders), self.gatekeeper)
 
     def read(self, /, path: str, **options: Fact) -> Reply:
         """Read a window of a file; options are those of `read_file`. Raises ReadroomError."""
@@ -315,15 +321,25 @@ class Workspace(Closeable):
     def contract(self, name: str) -> Contract:
         """The contract of that name, configured for this workspace. Raises BadValue if there is none."""
         if name not in self._records:
-            settings, roots = self.settings, self._store.roots or (Setup().root,)
-            setup = Setup(roots[0], roots[-1], settings.contracts.get(name), settings.variables)
-            record = replace(contract(name, setup), runs=self.runs_commands)
-            if name == "native" and settings.history.tool:
+            record = replace(contract(name, self.setup(name)), runs=self.runs_commands)
+            if self._first.words:
+                record = replace(record, instructions=f"{record.instructions} {self._first.words}".strip())
+            if name == "native" and self.settings.history.tool:
                 from readroom.core.contracts.native.past import PAST
 
                 record = replace(record, tools=(*record.tools, PAST))
             self._records[name] = record
         return self._records[name]
+
+    def setup(self, name: str = "native") -> Setup:
+        """The setup of a contract for this workspace."""
+        settings, roots = self.settings, self._store.roots or (Setup().root,)
+        setup = Setup(roots[0], roots[-1], settings.contracts.get(name), settings.variables)
+        if not settings.others:
+            return setup
+        from readroom.core.contracts.absolute import of_roots
+
+        return of_roots(setup, config.paths_of_others(self._store))
 
     def perform(
         self,
@@ -349,7 +365,7 @@ class Workspace(Closeable):
             ReadroomError: Any class of `readroom.core.errors`.
         """
         record = self._records.get(contract_name) or self.contract(contract_name)
-        cap = self.cap(record, reply_bytes, tool)
+        cap = self._first.room(self.cap(record, reply_bytes, tool), caller)
         with CallContext(self.gatekeeper, caller, record, tool, arguments, cap) as visit:
             visit.news = self._news(record, caller)
             bound = record.bind(tool, arguments)
@@ -381,6 +397,7 @@ class Workspace(Closeable):
             cap = in_lines(cap, reply_lines)
         if not images:
             cap = replace(cap, images=False)
+        cap = self._first.room(cap, caller)
         with CallContext(self.gatekeeper, caller, record, tool, arguments, cap) as visit:
             visit.news = self._news(record, caller)
             try:
@@ -447,7 +464,7 @@ class Workspace(Closeable):
     ) -> Reply:
         if record.seconds is not None:
             deadline = deadline.within(record.seconds)
-        engine = self._engine_for(record, bound.request, caller)
+        engine, tells = self._engine_for(record, bound.request, caller), self._first.are_due(caller)
         if bound.store is not None:
             visit.news = None  # it is about files elsewhere
             engine = self._where(bound.store, caller, deadline).engine
@@ -480,10 +497,14 @@ class Workspace(Closeable):
 
                 reply = record.remark(without_images(reply), "Not sent as an image: this client shows none")
             shown = reply.shown or result
-            attempt.result, attempt.reply = shown, visit.told(reply, shown)
+            reply = visit.told(reply, shown)
+            attempt.result, attempt.reply = shown, self._first.said(reply, record) if tells else reply
         if attempt.result is not None and changes(attempt.request):
             self._authors.take(attempt.result, caller)
-        return visit.settled()
+        reply = visit.settled()
+        if tells:
+            self._first.were_said(caller)
+        return reply
 
     def _engine_for(self, record: Contract, request: Request, caller: Caller) -> Engine:
         """The engine for a call: people look into the past, and take changes back, in the folder itself."""
