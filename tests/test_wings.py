@@ -46,6 +46,7 @@ FLOORS: Mapping[str, int] = {
     "core.parquet": 0,
     "core.release": 0,
     # pure
+    "core.moments": 1,
     "core.paths": 1,
     "core.git": 1,
     "core.text": 1,
@@ -62,6 +63,8 @@ FLOORS: Mapping[str, int] = {
     "core.history": 3,
     "core.rows": 4,
     "core.engine": 4,
+    "core.review": 4,
+    "core.since": 4,
     "core.config": 5,
     "core.workspace": 5,
     "core.async_workspace": 5,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from readroom.core import errors
-from readroom.core.errors import ReadroomError
+from readroom.core.errors import ReadroomError, review
 from readroom.core.values import EntryKind, GrepRequest, ListRequest, ReadRequest
 from readroom.core.values.changes import Diff
 from readroom.core.values.files import Item, Row
@@ -40,6 +40,14 @@ EXAMPLES: tuple[ReadroomError, ...] = (
     errors.Closed(),
     errors.Closing(),
     errors.CommandsOff("the operator has not allowed them"),
+    review.BelongsTogether(PATH, "docs"),
+    review.CommandsWait(),
+    review.NoReview(),
+    review.NoSuchReview("1a2b"),
+    review.NotWaiting(PATH),
+    review.ReviewConflict(1, (PATH,), detail=f"{PATH}: it was changed since"),
+    review.ReviewFull("10,001 names would wait, more than 10,000"),
+    review.ReviewUnusable(".", "it is damaged"),
     errors.ConflictError("It is another", "Read it again."),
     errors.Denied(".env", ".env", "built-in", "may hold secrets"),
     errors.EditsFailed([(PATH, errors.NotFound(PATH)), ("b", errors.NoMatch("b", 0, "No line is like it."))]),
@@ -78,6 +86,7 @@ EXAMPLES: tuple[ReadroomError, ...] = (
     errors.NoSuchRoute(),
     errors.NoSuchToken("x", ["y"]),
     errors.NoFolderToken("/srv/docs"),
+    errors.NotReached("ssh://host/srv", "it does not answer", "Check the network."),
     errors.RepeatedHeader("Origin"),
     errors.TokenInAddress(),
     errors.NoSuchWorkspace("x", ["y"]),

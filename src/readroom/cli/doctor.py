@@ -12,16 +12,19 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
 
+import click
 from msgspec import Struct, to_builtins
 
 from readroom.cli import output
 from readroom.cli.exits import ExitCode
 from readroom.cli.near import did_you_mean
-from readroom.cli.options import folder_argument, json_option, option, subcommand
+from readroom.cli.options import Place, json_option, option, subcommand
+from readroom.cli.remote.address import Address, is_address, parsed
 from readroom.core.errors import BadValue, ReadroomError
 from readroom.core.extras import OF_GRAMMARS, install
 from readroom.core.limits import HTTP_PORT
 from readroom.core.release import VERSION
+from readroom.core.stores.base import CONFINED
 
 State: TypeAlias = Literal["ok", "note", "problem"]
 """Whether something works; a note is for optional things."""
@@ -41,9 +44,11 @@ class Diagnosis(Struct, frozen=True):
 def _doctor(folder: str, client: str | None, port: int, as_json: bool) -> ExitCode:
     """Check what works on this machine, and how to fix the rest.
 
-    The exit code is 0 unless there is a problem; notes are not problems.
+    An address of another machine is tried, and that machine checks itself.  The exit code is 0 unless there
+    is a problem; notes are not problems.
     """
-    listed = list(diagnoses(folder, client, port))
+    found = elsewhere(parsed(folder)) if is_address(folder) else diagnoses(folder, client, port)
+    listed = list(found)
     if as_json:
         output.write((json.dumps([to_builtins(diagnosis) for diagnosis in listed], indent=2) + "\n").encode())
     else:
@@ -66,6 +71,26 @@ def diagnoses(folder: str, client: str | None, port: int) -> Iterator[Diagnosis]
     yield from _server(port)
 
 
+def elsewhere(address: Address) -> Iterator[Diagnosis]:
+    """The way to another machine, and what it says about itself."""
+    from readroom.cli.remote.look import look, told
+
+    program = shutil.which(address.scheme)
+    if program is not None:
+        yield Diagnosis(address.scheme, "ok", program)
+    try:
+        seen = look(address)
+    except ReadroomError as error:
+        yield Diagnosis("address", "problem", error.message, error.advice or "")
+        return
+    yield Diagnosis("address", "ok", f"{address} answers in {seen.seconds:.1f} s")
+    if seen.other_version:
+        yield Diagnosis("version", "note", seen.other_version, "Install the same one on both.")
+    yield Diagnosis("workspace", "ok", f"is on {address.machine}; there, {CONFINED[seen.confinement]}")
+    for found in told(address):
+        yield Diagnosis(**{**found, "what": f"there: {found['what']}"})
+
+
 def _self() -> Iterator[Diagnosis]:
     python = f"Python {platform.python_version()}"
     yield Diagnosis("readroom", "ok", f"{VERSION}, {python}, {platform.system()} {platform.machine()}")
@@ -85,15 +110,13 @@ def _folder(folder: str) -> Iterator[Diagnosis]:
         store = config.open_store(folder)
         try:
             settings = config.load(store)
-            kernel = store.confinement == "kernel"
+            confinement = store.confinement
         finally:
             store.close()
     except ReadroomError as error:
         yield Diagnosis("folder", "problem", error.message, error.advice or "")
         return
-    by_kernel = "the kernel resolves paths beneath the root (openat2)"
-    how = by_kernel if kernel else "links in a path are not followed"
-    yield Diagnosis("links", "ok", f"cannot lead out of a folder: {how}")
+    yield Diagnosis("links", "ok", CONFINED[confinement].removeprefix("links "))
     files = ", ".join(settings.files) or "none; `readroom init` writes a commented one"
     yield Diagnosis("settings", "ok", f"for {os.path.realpath(folder)}: {files}")
 
@@ -237,7 +260,7 @@ def _is_ours(answer: Any) -> bool:
 doctor = subcommand(
     "doctor",
     _doctor,
-    folder_argument(),
+    click.Argument(["folder"], default=".", type=Place(), metavar="[DIR | ADDRESS]"),
     option("--client", "Check this client, one of those that `connect` lists.", metavar="CLIENT"),
     option("--port", "Port of the server to check.", type=int, default=HTTP_PORT),
     json_option("Print one JSON list."),

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from readroom.cli.answers import Where, finish, path_argument
 from readroom.cli.exits import ExitCode
-from readroom.cli.options import json_option, place_options, subcommand
+from readroom.cli.options import json_option, subcommand, where_options
 from readroom.core.errors import NotFound, Protected, ReadroomError, RefusedError
 from readroom.core.paths import WorkPath
 from readroom.core.policy.changes import WriteTargets
@@ -15,12 +15,8 @@ from readroom.core.policy.guard import Guard
 from readroom.core.policy.ignore_files import IgnoreTree
 from readroom.core.policy.rules import Rule
 from readroom.core.quoting import quote
+from readroom.core.stores.base import CONFINED
 from readroom.core.values import EntryKind, Fact, Reply
-
-_CONFINED = {
-    "kernel": "links cannot lead out: the kernel resolves every path beneath the root (openat2)",
-    "walk": "links cannot lead out: every part of a path is opened by itself, following no link",
-}
 
 
 class _Finding(Struct, frozen=True):
@@ -85,8 +81,8 @@ def _lines(finding: _Finding) -> list[str]:
     if finding.hidden_by is not None:
         rule = finding.hidden_by
         lines.append(f"hidden from search and listing by {rule.pattern!r} of {quote(rule.source)}")
-    if finding.confinement in _CONFINED:
-        lines.append(_CONFINED[finding.confinement])
+    if finding.confinement in CONFINED:
+        lines.append(CONFINED[finding.confinement])
     return lines
 
 
@@ -106,4 +102,4 @@ def _facts(finding: _Finding) -> dict[str, Fact]:
 _PATH = click.Argument(
     ["path"], type=click.Path(readable=False), help="Relative to the root, or absolute inside it."
 )
-explain = subcommand("explain", _explain, _PATH, json_option(), *place_options())
+explain = subcommand("explain", _explain, _PATH, json_option(), *where_options())

@@ -11,7 +11,8 @@ from readroom.cli.answers import NATIVE, Where
 from readroom.cli.commands import SERVING, found
 from readroom.cli.exits import ExitCode
 from readroom.cli.folders import Folder
-from readroom.cli.options import commands_option, front_matter_option, option, place_options, subcommand
+from readroom.cli.options import commands_option, front_matter_option, option, subcommand, where_options
+from readroom.cli.remote import place
 from readroom.core.contracts import NAMES
 from readroom.core.errors import UsageError
 
@@ -33,7 +34,8 @@ def _mcp(
         max_chars = max_chars or found(SERVING)(config).max_chars
     with where.open() as workspace:
         output.notify(workspace.contract(contract_name))
-        serve_stdio(workspace, contract_name=contract_name, reply_chars=max_chars)
+        shown = place.shown(where.root or ".")
+        serve_stdio(workspace, contract_name=contract_name, reply_chars=max_chars, place=shown)
     return ExitCode.OK
 
 
@@ -74,8 +76,7 @@ def server_options() -> list[click.Parameter]:
         ),
         commands_option(),
         front_matter_option(),
-        *place_options(),
     ]
 
 
-mcp = subcommand("mcp", _mcp, *server_options())
+mcp = subcommand("mcp", _mcp, *server_options(), *where_options())

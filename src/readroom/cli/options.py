@@ -13,6 +13,7 @@ import msgspec
 
 from readroom.cli.answers import path_argument
 from readroom.cli.folders import Folder
+from readroom.cli.remote import OPTION
 from readroom.core.contracts.schema import properties
 from readroom.core.values import Fact
 
@@ -103,6 +104,17 @@ def subcommand(
     return click.Command(name, params=list(parameters), callback=work, help=words, epilog=epilog)
 
 
+class Place(Folder):
+    """A folder, here or on another machine."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The address as it is, or the folder. Raises a usage error as `Folder` does."""
+        from readroom.cli.remote.address import is_address
+
+        text = str(value)
+        return text if is_address(text) else super().convert(value, param, ctx)
+
+
 def folder_argument(**more: Any) -> click.Argument:
     """A folder; the current one where none is named."""
     return click.Argument(["folder"], default=".", type=Folder(), metavar="[DIR]", **more)
@@ -133,6 +145,16 @@ def place_options() -> list[click.Parameter]:
         ),
         _file("--config", "A configuration file with more settings and rules."),
     ]
+
+
+def where_options() -> list[click.Parameter]:
+    """--root, --config and --at, for commands that work in a folder here or on another machine."""
+    words = (
+        "Work on another machine: ssh://[user@]host[:port]/folder, docker:// or podman://container/folder."
+    )
+    # The command line is sent there as it is, before it is parsed here.
+    at = click.Option([OPTION], help=words, metavar="ADDRESS", expose_value=False)
+    return [*place_options(), at]
 
 
 def database_option() -> click.Option:

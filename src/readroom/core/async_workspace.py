@@ -107,6 +107,10 @@ class AsyncWorkspace:
     patch = _awaited(Workspace.patch)
     write = _awaited(Workspace.write)
     run = _awaited(Workspace.run)
+    history = _awaited(Workspace.history)
+    diff = _awaited(Workspace.diff)
+    undo = _awaited(Workspace.undo)
+    forget = _awaited(Workspace.forget)
     perform = _awaited(Workspace.perform)
     call = _awaited(Workspace.call)
 

@@ -34,6 +34,9 @@ _PASSING = (
 )
 """Temporary environments of `uvx` and `pipx run`."""
 
+_ONE_FILE = f"{os.sep}one-file{os.sep}"
+"""In the place of an environment that the one file has unpacked; `origin` there names that file."""
+
 
 class Entry(Struct, frozen=True):
     """How clients are admitted.
@@ -181,6 +184,9 @@ def program() -> list[str]:
         if f"{os.sep}uv{os.sep}" in sys.prefix:
             return ["uvx", *(["--from", source] if source else []), "readroom"]
         return ["pipx", "run", *(["--spec", source] if source else []), "readroom"]
+    if _ONE_FILE in sys.prefix:
+        with open(os.path.join(sys.prefix, "origin"), encoding="utf-8", errors="surrogateescape") as file:
+            return [file.read()]
     script = os.path.join(os.path.dirname(sys.executable), "readroom")
     return [script] if os.path.exists(script) else [sys.executable, "-P", "-m", "readroom"]
 

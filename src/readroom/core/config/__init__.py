@@ -120,6 +120,7 @@ from readroom.core.stores.base import Store
 
 if TYPE_CHECKING:
     from readroom.core.engine.command import CommandService
+    from readroom.core.review import Reviews
 
 
 NAME = WorkPath(CONFIG_FILE)
@@ -237,6 +238,7 @@ def in_memory(settings: Settings) -> Settings:
         settings,
         commands=replace(settings.commands, enabled=False),
         index=replace(settings.index, keep=False),
+        history=replace(settings.history, review=False),
         ledger=None,
         budgets=None,
     )
@@ -275,9 +277,37 @@ def history(store: Store, settings: Settings) -> History | None:
     return History(store, policy)
 
 
+def reviews(store: Store, settings: Settings) -> Reviews | None:
+    """The changes that wait for review; None where none do. Raises BadConfig where they cannot."""
+    policy = settings.history
+    if not policy.review:
+        return None
+    if store.folder is None or policy.folder is None:
+        problem = (
+            "changes of files in memory cannot wait" if store.folder is None else "there is no state folder"
+        )
+        raise errors.BadConfig("the configuration", "history.review", problem, "Set folder, or leave it out.")
+    from readroom.core.review import Reviews
+
+    return Reviews(store, os.path.join(policy.folder, "review"))
+
+
+def reviewed(settings: Settings) -> Settings:
+    """The settings under which changes wait: nothing is kept of what nobody else sees."""
+    return replace(
+        settings,
+        index=replace(settings.index, keep=False),
+        history=replace(settings.history, enabled=False),
+    )
+
+
 def _commands_off(store: Store, settings: Settings) -> errors.CommandsOff | errors.NoFolder:
     """Why there is nowhere for commands to run."""
     policy = settings.commands
+    if settings.history.review:
+        from readroom.core.errors.review import CommandsWait
+
+        return CommandsWait()
     if policy.forbidden_by:
         return errors.CommandsOff(f"{policy.forbidden_by} of this folder forbids it")
     return (
@@ -313,7 +343,7 @@ def room(
 ) -> CommandService | None:
     """Where commands run and their outputs are kept; None when there are to be none. Raises BadConfig."""
     policy = settings.commands
-    if not policy.enabled or guarded.folder is None:
+    if not policy.enabled or guarded.folder is None or settings.history.review:
         return None
     from readroom.core.engine.command import CommandService
 

@@ -50,6 +50,7 @@ ROWS = {
     "text_editor": Registered(
         "readroom.contracts.text_editor:made", section="readroom.contracts.text_editor.settings:EditorSection"
     ),
+    "history": Registered("readroom.core.contracts.history.record:HISTORY", is_served=False),
     "deepagents": Registered("readroom.adapters.deepagents.contract:DEEPAGENTS", is_served=False),
 }
 """A new contract is a folder and a row here."""

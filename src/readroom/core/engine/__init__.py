@@ -158,7 +158,7 @@ class Engine:
             return self.perform(asked, room, within, caller, steps, terms, origin)
 
         services = self._recording(services, request, caller, origin, within)
-        job = Job(request, cap, within, steps, part)
+        job = Job(request, cap, within, steps, part, caller)
         act = _inside if terms.archives and table().archives and guard is own else _performed
         try:
             performed = _or_folder(act, services, job)
@@ -228,10 +228,17 @@ class Engine:
         layers = terms.layers
         if terms.change_layers and changes(request):
             layers = (*layers, *terms.change_layers)
-        services = self.services if not layers else self._under(layers)
+        services = self._with_layers(layers)
         if self.commands is None:
             return services
         return replace(services, commands=self.commands.of(caller.owner))
+
+    def under(self, terms: Terms) -> Services:
+        """The services for reads, with the rules of a contract and without commands."""
+        return self._with_layers(terms.layers)
+
+    def _with_layers(self, layers: tuple[Layer, ...]) -> Services:
+        return self.services if not layers else self._under(layers)
 
     def _under(self, layers: tuple[Layer, ...]) -> Services:
         with self._making:

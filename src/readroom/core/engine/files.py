@@ -21,9 +21,10 @@ from readroom.core.engine.edit.checks import stale
 from readroom.core.engine.services import Job, Services
 from readroom.core.limits import MAX_PATH_DEPTH
 from readroom.core.limits.files import CHANGED_TRIES
-from readroom.core.paths import ROOT, WorkPath, join, parent, parts
+from readroom.core.paths import ROOT, WorkPath, basename, join, parent, parts
 from readroom.core.policy.changes import WriteTargets
-from readroom.core.stores.base import Folder, Moved, WriteTarget
+from readroom.core.policy.rules.names import foldable
+from readroom.core.stores.base import Folder, Moved, RenameEntry, WriteTarget
 from readroom.core.text import hashes
 from readroom.core.text.line_index import Shrunk
 from readroom.core.values import EntryKind, ListRequest, Stat, Version, changes
@@ -335,6 +336,8 @@ def move(services: Services, job: Job[changes.MoveRequest]) -> changes.MoveResul
 
     def once() -> changes.MoveResult:
         with places.entry(path) as place, places.entry(destination) as to:
+            if respells(place, to):
+                return _respelled(services, job, place, to)
             _require_elsewhere(place, to, request)
             state, over = _both(places, place, to, request, job.deadline)
             kept = places.move(place, state, to, over)
@@ -342,6 +345,24 @@ def move(services: Services, job: Job[changes.MoveRequest]) -> changes.MoveResul
             return changes.MoveResult(path, destination, state.kind, over is not None, to.folders, warnings)
 
     return _steadily(once, path)
+
+
+def respells(place: WriteTarget, to: WriteTarget) -> bool:
+    """Whether a name is only another spelling of one that the file system lists otherwise."""
+    return to.real == place.real and to.spelling != basename(place.real)
+
+
+def _respelled(
+    services: Services, job: Job[changes.MoveRequest], place: WriteTarget, to: WriteTarget
+) -> changes.MoveResult:
+    """Give a name another spelling that the file system takes for the same."""
+    request, places = job.request, services.targets
+    place.hold(job.deadline)
+    state = _there(places, place, request.path)
+    if state.kind is EntryKind.FOLDER:
+        FolderSurvey(places, request.path, job.deadline).count(place.real, to.real)
+    (warnings,) = places.guard.store.commit([RenameEntry(place, to, state)], job.deadline.check)
+    return changes.MoveResult(request.path, request.destination, state.kind, False, (), tuple(warnings))
 
 
 def _require_elsewhere(place: WriteTarget, to: WriteTarget, request: changes.MoveRequest) -> None:
@@ -412,7 +433,7 @@ def trash(
     for later in range(TRASH_TRIES):
         name = f"{TRASH}/{moment + later}/{path}"
         with places.entry(path), places.entry(name) as to:
-            if to.real != name:
+            if foldable(to.real).lower() != foldable(name).lower():
                 raise errors.SymbolicLink(TRASH, None)
         try:
             done = move(services, Job(changes.MoveRequest(path, name), job.cap, job.deadline))

@@ -75,6 +75,12 @@ class Folder(Closeable, Protocol):
         """A descriptor from which a child process may walk it; None if there is none."""
 
 
+CONFINED: Mapping[str, str] = {
+    "kernel": "links cannot lead out: the kernel resolves every path beneath the root (openat2)",
+    "walk": "links cannot lead out: every part of a path is opened by itself, following no link",
+}
+"""What `Store.confinement` means, for people and models."""
+
 Step: TypeAlias = Callable[[WorkPath, bool], None]
 """Called with a name that is about to be removed, and whether it is a folder."""
 
@@ -92,6 +98,11 @@ class WriteTarget(Closeable, Protocol):
     @property
     def real(self) -> WorkPath:
         """The name with links in its folder followed; a link at the name itself is not."""
+
+    @property
+    def spelling(self) -> str:
+        """The last part of the name as it was asked for, which differs from that of `real` only where the
+        file system takes both for one and has the other."""
 
     @property
     def folders(self) -> Sequence[WorkPath]:
@@ -201,7 +212,8 @@ class PutFile(Struct, frozen=True):
     """A file with those bytes at a name, in place of `over`, as `open` returned it.
 
     None means that there must be none: a new file gets `mode`, less what the system takes from that, or
-    has `exactly` the mode and time that it had once; missing folders above it are made.
+    has `exactly` the mode and time that it had once; missing folders above it are made.  With `respelled`
+    the name is afterwards spelled as it was asked for.
     """
 
     place: WriteTarget
@@ -209,6 +221,7 @@ class PutFile(Struct, frozen=True):
     over: Source | None = None
     mode: int = 0o666
     exactly: Kept | None = None
+    respelled: bool = False
 
 
 Inside: TypeAlias = Mapping[str, tuple[EntryKind, int, int]]
@@ -234,7 +247,10 @@ class RemoveEntry(Struct, frozen=True):
 
 
 class RenameEntry(Struct, frozen=True):
-    """What `look` found at a name gets another, which must be free; folders above that are made."""
+    """What `look` found at a name gets another, which must be free; folders above that are made.
+
+    If both are one for the file system, the name gets the spelling of the other.
+    """
 
     place: WriteTarget
     to: WriteTarget
@@ -345,6 +361,12 @@ class Store(Protocol):
 
     def version(self, path: WorkPath) -> Version | None:
         """The identity of what is at a path, links followed; None if nothing is, which is common."""
+
+    def is_still(self, path: WorkPath, version: Version | None) -> bool:
+        """Whether what is at a path surely has that version, None for nothing; looks at one name, quickly.
+
+        Links are not followed: for a name that leads through one, `version` has the answer.
+        """
 
     def close(self) -> None:
         """Release the root; a second call does nothing."""

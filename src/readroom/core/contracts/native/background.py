@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from readroom.core.contracts.base import Tool
+from readroom.core.contracts.native import changed
 from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native.calls import CHECK, closing, shown
 from readroom.core.contracts.native.changes import (
@@ -121,6 +122,7 @@ def _closing(result: WatchResult) -> list[str]:
     parts += [part for output in result.outputs for part in missing_of(output)]
     if state.left:
         parts.append(f"Ended with it: {state.left} process{'' if state.left == 1 else 'es'}.")
+    parts += changed.sentences(state.changes)
     parts += warning_parts(result.warnings)
     if not result.outputs:
         parts.append(f"Its output grows in {OUTPUTS}/{state.id}.stdout and .stderr.")
@@ -158,6 +160,7 @@ def facts_of(result: WatchResult) -> dict[str, Fact]:
         if matched is None
         else {"line": matched[0], "text": matched[1], "stream": matched[2]},
         "outputs": [output_facts(output, kept=True) for output in result.outputs],
+        "changes": changed.facts(result.state.changes),
         **native_facts.common((), _next(result), result.warnings),
     }
 

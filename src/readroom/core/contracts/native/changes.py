@@ -19,6 +19,7 @@ from msgspec import Meta
 
 from readroom.core.contracts.base import Tool
 from readroom.core.contracts.native import calls as native_calls
+from readroom.core.contracts.native import changed
 from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native.calls import (
     CHECK,
@@ -249,6 +250,7 @@ def _closing(result: RunResult) -> list[str]:
         parts.append("126: that file is not a program or must not be run.")
     if result.timed_out:
         parts.append(f"{'timeout_s' if spells_tools() else '--timeout-s'} gives it more time.")
+    parts += changed.sentences(result.changes)
     parts += warning_parts(result.warnings)
     following = _next(result)
     if following is not None:
@@ -310,6 +312,7 @@ def facts_of(
         "duration_s": round(result.duration_s, 3),
         **native_facts.named(result, "ended", "shell", "confinement", "network"),
         "outputs": [output_facts(output, result.kept) for output in result.outputs],
+        "changes": changed.facts(result.changes),
         **native_facts.common(omitted, _next(result), result.warnings, to_call),
     }
 

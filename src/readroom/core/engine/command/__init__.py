@@ -26,6 +26,7 @@ from readroom.core.caller import Owner
 from readroom.core.deadline import Deadline
 from readroom.core.engine.command import shell
 from readroom.core.engine.command.background import Backgrounds
+from readroom.core.engine.command.changed import seen_by
 from readroom.core.engine.command.output import chosen, hidden_in
 from readroom.core.engine.command.running import (
     CHOICE_S,
@@ -67,7 +68,8 @@ def perform(services: Services, job: Job[RunRequest]) -> RunResult:
     """Run a command. Raises CommandsOff or NoFolder where commands do not run."""
     if services.commands is None:
         raise services.commands_off()
-    return services.commands.run(job)
+    result = services.commands.run(job)
+    return replace(result, changes=seen_by(services.guard, result.changes)) if result.changes else result
 
 
 def run(runner: Runner, job: Job[RunRequest]) -> RunResult:
@@ -121,6 +123,7 @@ def _result(
         confinement=ran.start.confinement,
         network=runner.policy.network or ran.start.confinement == "none",
         kept=not runner.policy.one_shot,
+        changes=ran.changes,
         warnings=[
             *(shell.misread(job.request.command) if ran.shell.name == "sh" else ()),
             *remarks(ran, kept, runner.limits.run_processes),

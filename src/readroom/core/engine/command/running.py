@@ -19,8 +19,9 @@ from msgspec import Struct
 from readroom.core import errors
 from readroom.core.deadline import Deadline
 from readroom.core.engine.command import shell
+from readroom.core.engine.command.changed import Following
 from readroom.core.engine.command.process import Command, End, environment
-from readroom.core.limits import Limits
+from readroom.core.limits import RUN_BACKGROUND_OWN, RUN_FOLLOWED_NAMES, Limits
 from readroom.core.policy.commands import PATH, CommandPolicy
 from readroom.core.policy.guard import Guard
 from readroom.core.quoting import first_of
@@ -29,7 +30,7 @@ from readroom.core.sandbox.bubblewrap import Masks, make_devices
 from readroom.core.stores.base import Store
 from readroom.core.stores.outputs import Keeper, KeptStream, OwnOutputs
 from readroom.core.stores.private import remove_tree
-from readroom.core.values.commands import SIGNALLED, RunRequest, StartRequest
+from readroom.core.values.commands import SIGNALLED, RunRequest, StartRequest, TreeChanges
 from readroom.core.values.files import Warn
 
 CHOICE_S = 20.0
@@ -106,6 +107,7 @@ class Ran(Struct, frozen=True):
     duration_s: float
     start: Start
     shell: shell.Shell
+    changes: TreeChanges
 
 
 class Witness(Protocol):
@@ -154,6 +156,7 @@ class CommandRun:
             path = more.pop("PATH", PATH)
             variables = environment(here, private.home, start.temporary, path, list(more.items()))
             descriptor = None if start.program is not None else folder.fileno()
+            following = Following(self._runner.guard, self._followed())
             if self._deadline.cancelled:
                 raise errors.Cancelled
             began = time.monotonic()
@@ -172,7 +175,13 @@ class CommandRun:
                     self._witness.began(command, start, chosen_shell)
                 self._keep(command, began)
                 end = command.end()
-            return Ran(end, command.timed_out, time.monotonic() - began, start, chosen_shell)
+            seconds = time.monotonic() - began
+            return Ran(end, command.timed_out, seconds, start, chosen_shell, following.changes())
+
+    def _followed(self) -> int:
+        """The names that are compared: fewer if they are held while others run."""
+        runs_on = isinstance(self._request, StartRequest)
+        return RUN_FOLLOWED_NAMES // RUN_BACKGROUND_OWN * 2 if runs_on else RUN_FOLLOWED_NAMES
 
     def _keep(self, command: Command, began: float) -> None:
         tail = self._request.tail if isinstance(self._request, RunRequest) else None

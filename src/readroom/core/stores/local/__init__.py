@@ -354,6 +354,27 @@ class LocalStore:
         except OSError as error:
             raise translated(error, path) from None
 
+    def is_still(self, path: WorkPath, version: Version | None) -> bool:
+        root = self._root
+        if root is None:
+            return False
+        try:
+            # Whatever the name leads to, only its numbers are compared with those of a file in the root.
+            status = os.stat(path, dir_fd=root.fd, follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return version is None
+        except (OSError, ValueError):
+            return False
+        return (
+            version is not None
+            and status.st_ino == version.inode
+            and status.st_ctime_ns == version.ctime_ns
+            and status.st_mtime_ns == version.mtime_ns
+            and status.st_size == version.size
+            and status.st_dev == version.device
+            and not stat.S_ISLNK(status.st_mode)
+        )
+
     def close(self) -> None:
         """Release the root once running calls are done with it."""
         self._way = _Closed()

@@ -171,7 +171,8 @@ class Batch:
             case RenameEntry(place, to, found):
                 self._plan_folders(to)
                 step = Step(RENAME, _at(place), _name(place), old=_of(found))
-                step.to_folder, step.to_name = _at(to), _name(to)
+                step.to_folder, step.to_name = _at(to), encoded(to.spelling)
+                step.aside = encoded(temporary_name())
                 self._add(step)
             case MakeEntry(place):
                 self._plan_folders(place)
@@ -260,8 +261,14 @@ class Batch:
         step = Step(PUT, _at(place), _name(place), temporary=encoded(draft.named()), old=old)
         step.new, step.staged = state_of(os.fstat(draft.fd)), encoded(place.folder)
         step.aside = encoded(temporary_name())
+        draft.written()
         self._drafts[len(self._steps)] = draft
         self._add(step)
+        if change.respelled:
+            again = Step(RENAME, _at(place), _name(place), old=step.new)
+            again.to_folder, again.to_name = _at(place), encoded(place.spelling)
+            again.aside = encoded(temporary_name())
+            self._add(again)
 
     # --- changing -----------------------------------------------------------------------------
 
@@ -292,7 +299,9 @@ class Batch:
                     raise Moved
             case "rename":
                 to = self._folders.reached(step.to_folder_path)
-                rename.move((fd, step.file_name), (to, step.to_file_name), step.identity)
+                new = (to, step.to_file_name)
+                if not rename.respelled((fd, step.file_name), new, step.aside_name, step.identity):
+                    rename.move((fd, step.file_name), new, step.identity)
             case _:
                 self._make_folder(step, fd)
 

@@ -99,11 +99,17 @@ def _undo_rename(step: Step, fd: int, folder: _FolderOf, release: _Release) -> I
         to = folder(step.to_folder_path)
     except KeyError:
         return
+    if rename.state_at(fd, step.aside_name) is not None:
+        rename.give_back(fd, step.aside_name, step.file_name)
+        return
     now = rename.state_at(to, step.to_file_name)
     if now is None or now[:2] != step.identity:
         return
+    new = (to, step.to_file_name)
     try:
-        rename.move((to, step.to_file_name), (fd, step.file_name), step.identity)
+        if rename.respelled(new, (fd, step.file_name), step.aside_name, step.identity):
+            return
+        rename.move(new, (fd, step.file_name), step.identity)
     except Moved:
         there = join(step.to_folder_path, step.to_file_name)
         yield Leftover(there, "a call that did not end moved it here, and its name has another now")

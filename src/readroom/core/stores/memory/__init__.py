@@ -265,6 +265,9 @@ class MemoryStore:
             return None
         return node.state[1] if isinstance(node, nodes.File) else Version(0, 0, 0, 0, 0)
 
+    def is_still(self, path: WorkPath, version: Version | None) -> bool:
+        return self.version(path) == version
+
     def close(self) -> None:
         """Nothing to release."""
 
@@ -392,6 +395,7 @@ class MemoryPlace(Closeable):
         self._folder = real
         self.folders: Sequence[WorkPath] = ()
         self.real = join(real, self.name)
+        self.spelling = self.name
 
     @property
     def lock(self) -> tuple[int, ...]:
