@@ -56,7 +56,7 @@ class History:
         return book
 
     def recorder(self, guard: Guard, author: Author, deadline: Deadline) -> CallRecorder:
-        """What keeps the changes of one call, under the rules of that guard."""
+        """A recorder of the changes of one call, under the rules of that guard."""
         from readroom.core.history.keeping import CallRecorder
 
         return CallRecorder(self.book, self.policy, guard, author, deadline)

@@ -34,7 +34,7 @@ NAMES_SHOWN = 1_000
 
 
 class Selection(Struct, frozen=True):
-    """Which changes; None for any.
+    """The changes that are meant; None for any.
 
     Attributes:
         path: A real name; with everything below it.

@@ -66,7 +66,7 @@ class Keeping(Protocol):
     """The changes as they are to be made, so that what they write is seen."""
 
     warnings: Sequence[Warn]
-    """What could not be kept."""
+    """Warnings of what could not be kept."""
 
     def begin(self) -> None:
         """Write down what is there, just before it is changed. Raises HistoryRequired, Moved."""

@@ -161,7 +161,7 @@ def asked_name(services: Services, path: str) -> WorkPath:
 
 
 def diff(services: Services, job: Job[DiffRequest]) -> DiffResult:
-    """What a change did, name by name.
+    """The effect of a change, name by name.
 
     Raises:
         NoSuchChange: There is none of that number, or nothing of it may be seen.

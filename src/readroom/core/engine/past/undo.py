@@ -5,7 +5,7 @@
     refuse   conflicts, with both sides, unless parts are asked for
     commit   all of it or none, through the same targets as every change, kept itself
 
-Where a folder was moved, each change is taken back by a commit of its own, the newest first: what is in the
+If a folder was moved, each change is taken back by a commit of its own, the newest first: what is in the
 folder cannot be named before it is back.
 """
 
@@ -45,7 +45,7 @@ class _Chosen(Struct, frozen=True):
 
 
 class _Done(Struct):
-    """What was done so far."""
+    """The work done so far."""
 
     undone: list[Undone] = field(default_factory=list)
     changes: list[int] = field(default_factory=list)
