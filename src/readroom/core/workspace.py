@@ -7,13 +7,10 @@ contract.
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, final
+from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.core import config, errors
@@ -21,6 +18,7 @@ from readroom.core.caller import ANONYMOUS, Caller
 from readroom.core.closeable import Closeable
 from readroom.core.contracts import Setup, contract, history
 from readroom.core.contracts.base import Bound, Contract, Tool
+from readroom.core.contracts.offer import Offer as Offer
 from readroom.core.deadline import Deadline
 from readroom.core.limits import MIN_REPLY_BYTES
 from readroom.core.limits.session import STORE_BYTES
@@ -32,6 +30,7 @@ from readroom.core.policy.guard import Guard
 from readroom.core.session.conversation import Session, State
 from readroom.core.session.first_words import FirstWords
 from readroom.core.session.gatekeeper import CallContext
+from readroom.core.session.instances import Instances
 from readroom.core.session.meter import counted
 from readroom.core.since import Since
 from readroom.core.since.authors import Authors
@@ -45,8 +44,6 @@ if TYPE_CHECKING:
     from readroom.core.engine import Engine
     from readroom.core.stores.review.tree import Holder
 
-W = TypeVar("W", bound=Closeable)
-
 _VIEWS = 256
 """Conversations whose changes wait, of which caches are kept; what waits is on disk."""
 
@@ -54,106 +51,6 @@ _VIEWS = 256
 def _of_past(tool: str, **arguments: Fact) -> tuple[str, dict[str, Fact]]:
     """The name of a call, and its arguments without those that were left out."""
     return tool, {name: value for name, value in arguments.items() if value is not None}
-
-
-STORES = 256
-"""Such stores in one workspace: as many conversations as a small server has at once."""
-
-STORE_IDLE_S = 3600.0
-"""Idle time after which a store makes room for another; conversations are rarely resumed later."""
-
-
-@final
-class Instances(Generic[W]):
-    """Workspaces by key, created on first use. Safe to share between threads."""
-
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._kept: dict[tuple[str, ...], tuple[W, float]] = {}
-
-    def of(self, key: tuple[str, ...], make: Callable[[], W]) -> W:
-        """The workspace of that key, created if there is none.
-
-        Raises:
-            TooLarge: There are as many as may be, and all of them are in use.
-        """
-        with self._lock:
-            entry = self._kept.pop(key, None)
-            if entry is None and len(self._kept) >= STORES:
-                self._drop_idle()
-            instance = make() if entry is None else entry[0]
-            self._kept[key] = (instance, self._clock())
-        return instance
-
-    def close(self) -> None:
-        """Close all of them."""
-        with self._lock:
-            for instance, _ in self._kept.values():
-                instance.close()
-            self._kept.clear()
-
-    def _drop_idle(self) -> None:
-        """Close the longest unused workspace, if it is idle for long enough."""
-        key, (instance, used) = next(iter(self._kept.items()))
-        if self._clock() - used < STORE_IDLE_S:
-            advice = "Continue in one of them, or work without `instance`."
-            raise errors.TooLarge("Stores in memory", STORES + 1, STORES, "stores", advice)
-        del self._kept[key]
-        instance.close()
-
-
-# -----------------------------------------------------------------------------
-# A tool for a program that hosts a model: name, description, schema, and the function to call.
-# -----------------------------------------------------------------------------
-
-
-class Calling(Protocol):
-    """A workspace's `call` for one contract."""
-
-    def __call__(self, tool: str, arguments: Mapping[str, Fact]) -> Reply:
-        """The reply to one call."""
-
-
-class Offer(Struct, frozen=True):
-    """A tool of a workspace, ready to be called.
-
-    Attributes:
-        tool: Its record.
-        call: What answers it.
-    """
-
-    tool: Tool
-    call: Calling
-
-    @property
-    def name(self) -> str:
-        """What the model calls it."""
-        return self.tool.name
-
-    @property
-    def description(self) -> str:
-        """Its description for the model."""
-        return self.tool.description
-
-    @property
-    def input_schema(self) -> dict[str, Any]:
-        """JSON Schema of its arguments."""
-        return self.tool.input_schema
-
-    @property
-    def read_only(self) -> bool:
-        """Whether it changes nothing."""
-        return self.tool.read_only
-
-    @property
-    def handler(self) -> Callable[..., Reply]:
-        """A function that takes the arguments by keyword and returns the reply, even for a failure."""
-
-        def handle(**arguments: Fact) -> Reply:
-            return self.call(self.tool.name, arguments)
-
-        return handle
 
 
 class Workspace(Closeable):

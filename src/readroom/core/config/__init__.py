@@ -89,7 +89,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from readroom.core import errors
-from readroom.core.config import settings as _settings
+from readroom.core.config.environment import give_variable as give_variable
+from readroom.core.config.environment import has_state as has_state
+from readroom.core.config.environment import own_file as own_file
+from readroom.core.config.environment import token_file as token_file
+from readroom.core.config.environment import variables as variables
 from readroom.core.config.settings import (
     HISTORY_FOLDER,
     LEDGER_FILE,
@@ -268,34 +272,10 @@ def load(
     return settings
 
 
-def token_file() -> str:
-    """The file of tokens. Raises BadConfig when it is unknown where this user's files are."""
-    path = own_file(TOKENS_FILE)
-    if path is None:
-        advice = "Set HOME or XDG_STATE_HOME; a server that asks for no token needs none (--open, --socket)."
-        raise errors.BadConfig("HOME", "", "it is not set to a folder", advice)
-    return path
-
-
-def has_state() -> bool:
-    """Whether it is known where this user's files are."""
-    return own_file(TOKENS_FILE) is not None
-
-
 def restricted(settings: Settings, path: str) -> Settings:
     """The settings restricted by a file, as by the one in a root. Raises BadConfig."""
     others = {name: restricted(own, path) for name, own in settings.others.items()}
     return replace(_applied(settings, path, None, trusted=False), others=others)
-
-
-def variables(*names: str) -> dict[str, str]:
-    """Those of these variables of the environment that are set to something."""
-    return {name: os.environ[name] for name in names if os.environ.get(name)}
-
-
-def give_variable(name: str, value: str) -> None:
-    """Set a variable for a library of this process and of those that are forked from it."""
-    os.environ[name] = value
 
 
 def environment() -> Setup:
@@ -489,11 +469,6 @@ def _area(place: Place, guarded: Guard, changeable: WriteTargets, settings: Sett
     # What tools never show and commands may read is fixed, unless it may be changed, too.
     seen = own if policy.version_control == "write" else guarded
     return Area(place, seen, own, changeable)
-
-
-def own_file(name: str) -> str | None:
-    """A file in this user's state folder; None when it is unknown where that is."""
-    return _settings.own_file(os.environ, sys.platform, name)
 
 
 def _applied(settings: Settings, where: str, data: bytes | None, *, trusted: bool) -> Settings:
