@@ -351,6 +351,13 @@ def test_a_stale_refusal_says_that_it_was_the_conversation_itself(folder: Path) 
         assert ") by this conversation. " in refused.text
 
 
+def test_a_hash_that_was_made_up_says_nothing_of_changes(folder: Path) -> None:
+    with Workspace(folder) as workspace:
+        call(workspace, "read_file", path="a.py")
+        refused = call(workspace, "write_file", path="a.py", content="y\n", expected_hash="0" * 12)
+        assert ", changed " not in refused.text
+
+
 def test_a_stale_refusal_of_an_unknown_editor_has_the_time(folder: Path) -> None:
     with Workspace(folder) as workspace:
         digest = call(workspace, "read_file", path="a.py").facts["content_hash"]
