@@ -55,13 +55,13 @@ def _filled(made: str, tag: str, python: str, archive: str, environment: str) ->
     programs = os.path.join(made, "bin")
     os.makedirs(packages)
     os.makedirs(programs)
-    with zipfile.ZipFile(archive) as whole:
+    with _opened(archive) as whole:
         for line in whole.read("wheels").decode().splitlines():
             tags, digest, name = line.split(" ")
             if tag in tags.split(","):
-                data = whole.read(f"wheels/{name}")
+                data = _member(whole, f"wheels/{name}")
                 if hashlib.sha256(data).hexdigest() != digest:
-                    raise Unusable(f"{name} in {archive} is damaged: copy the file again")
+                    raise _damaged(archive)
                 _installed(data, packages, programs, made)
     os.symlink(python, os.path.join(programs, "python"))
     _written(
@@ -75,6 +75,24 @@ def _filled(made: str, tag: str, python: str, archive: str, environment: str) ->
     # Modules name the place where they will be, in tracebacks.
     last = os.path.join(environment, os.path.relpath(packages, made))
     compileall.compile_dir(packages, quiet=2, ddir=last, workers=min(4, os.cpu_count() or 1))
+
+
+def _opened(archive: str) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(archive)
+    except zipfile.BadZipFile:
+        raise _damaged(archive) from None
+
+
+def _member(whole: zipfile.ZipFile, name: str) -> bytes:
+    try:
+        return whole.read(name)
+    except (zipfile.BadZipFile, EOFError, KeyError):
+        raise _damaged(str(whole.filename)) from None
+
+
+def _damaged(archive: str) -> Unusable:
+    return Unusable(f"{archive} was damaged on its way, so copy it again")
 
 
 def _installed(data: bytes, packages: str, programs: str, made: str) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import pty
+import select
 import signal
 import subprocess
 import termios
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
@@ -292,5 +292,5 @@ def _until(true: Callable[[], bool]) -> None:
     for _ in range(6000):
         if true():
             return
-        time.sleep(0.05)
+        select.select([], [], [], 0.05)
     raise AssertionError("it did not happen")

@@ -9,8 +9,9 @@ import os
 import random
 import shutil
 import sqlite3
+import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,9 @@ from readroom.core.values.history import DiffRequest, ForgetRequest
 from tests.core.history.pasts import Past, tree
 
 ROUNDS = 60
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount, or become another user")
+
 CONTENTS = [f"content {number}\n" * (number * 7 + 1) for number in range(8)]
 
 
@@ -48,8 +52,8 @@ def used(past: Past, root: Path) -> Iterator[str]:
     numbers = range(1, 20)
     acts: list[Callable[[], object]] = [
         past.changes,
-        *(lambda number=number: past.do(DiffRequest(number)) for number in numbers),  # type: ignore[misc]
-        *(lambda number=number: past.undo(change=number) for number in reversed(numbers)),  # type: ignore[misc]
+        *(lambda number=number: past.do(DiffRequest(number)) for number in numbers),
+        *(lambda number=number: past.undo(change=number) for number in reversed(numbers)),
         lambda: past.undo(path="a.txt"),
         lambda: past.do(ForgetRequest("d")),
     ]
@@ -144,7 +148,7 @@ def test_a_folder_that_somebody_prepared_is_not_used(kind: str, root: Path, tmp_
     assert tree(theirs) == {"victim": ("file", 0o644, b"victim\n")}
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+@as_root
 def test_a_folder_of_another_user_is_not_used(root: Path, tmp_path: Path) -> None:
     folder = tmp_path / "history"
     folder.mkdir()
@@ -198,3 +202,49 @@ def test_a_history_in_the_root_is_denied(root: Path, monkeypatch: pytest.MonkeyP
         with pytest.raises(errors.ReadroomError):
             workspace.change([{"action": "delete", "path": "state", "entries": 3}])
         assert workspace.grep("secret").text.count("history") == 0
+
+
+@contextmanager
+def small_disk(folder: Path, size: str) -> Iterator[None]:
+    """A disk of its own for a folder."""
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "tmpfs", folder], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+@as_root
+def test_on_a_full_disk_the_work_goes_on_and_says_so(root: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "history"
+    with small_disk(folder, "1m"):
+        past = Past(root, folder)
+        codes = []
+        for number in range(20):
+            content = os.urandom(60_000).hex()
+            result = past.do(WriteRequest(f"{number}.txt", content, "absent"))
+            codes += [warn.code for warn in result.warnings]
+            assert (root / f"{number}.txt").read_text() == content
+        assert set(codes) == {"no_history"}
+        kept = past.changes(maximum=100)
+        assert 0 < len(kept) < 20
+        for change in kept:
+            past.undo(change=change.id)
+        assert len(tree(root)) == 20 - len(kept)
+        past.close()
+
+
+@as_root
+def test_on_a_read_only_disk_the_work_goes_on_and_says_so(root: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "history"
+    with small_disk(folder, "4m"):
+        past = Past(root, folder)
+        past.write("a.txt", "a\n")
+        past.close()
+        subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
+        past = Past(root, folder)
+        result = past.do(WriteRequest("a.txt", "b\n", None))
+        assert [warn.code for warn in result.warnings] == ["no_history"]
+        assert "ead-only" in result.warnings[0].detail
+        past.close()

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from readroom.cli.remote import transport
-from readroom.cli.remote.address import Address
+from readroom.cli.remote.address import CONTAINERS, Address
 from readroom.cli.remote.install import by_hand, command
 from readroom.core.errors import NotReached
 from readroom.core.quoting import quote
@@ -71,7 +71,7 @@ def too_late(address: Address, seconds: float, printed: bytes) -> NotReached:
     said = _said(printed)
     shown = f"; its shell printed {said}" if said else ""
     problem = f"readroom there did not answer within {seconds:g} s{shown}"
-    return NotReached(str(address), problem, f"Try `{by_hand(address)}` yourself.")
+    return NotReached(str(address), problem, f"Try `{_by_hand(address)}` yourself.")
 
 
 def not_answered(address: Address, code: int, printed: bytes, complained: bytes) -> NotReached:
@@ -86,14 +86,15 @@ def not_answered(address: Address, code: int, printed: bytes, complained: bytes)
     at = printed.rfind(transport.ABSENT.encode())
     if at >= 0:
         return _absent(address, printed[at:].split(b"\n")[0].decode("utf-8", "replace").split()[1:])
-    words = complained.decode("utf-8", "replace")
+    # docker writes some of its errors to standard output.
+    words = (complained + printed[-_SHOWN_CHARS:]).decode("utf-8", "replace")
     if re.search(r"No such command", words):
         problem = "readroom there is of another version, which has no `readroom remote`"
         return NotReached(str(address), problem, _install(address))
     known = f"[{address.host}]:{address.port}" if address.port else address.host
     facts = {
         "said": _said(complained), "program": transport.program(address), "host": address.host,
-        "known": known, "ssh": by_hand(address),
+        "known": known, "ssh": _by_hand(address),
     }  # fmt: skip
     for pattern, problem, advice in _CAUSES:
         if re.search(pattern, words):
@@ -101,7 +102,7 @@ def not_answered(address: Address, code: int, printed: bytes, complained: bytes)
     said = _said(complained) or _said(printed)
     ended = f"it ended with exit code {code}"
     problem = f"{ended}, and said {said}" if said else f"{ended} without a word"
-    return NotReached(str(address), problem, f"Try `{by_hand(address)}` yourself.")
+    return NotReached(str(address), problem, f"Try `{_by_hand(address)}` yourself.")
 
 
 def lost(address: Address, complained: bytes) -> NotReached:
@@ -136,6 +137,11 @@ def _absent(address: Address, found: Sequence[str]) -> NotReached:
 
 def _install(address: Address, system: Sequence[str] = ()) -> str:
     return f"Copy the one file that `scripts/package` makes: {command(address, system)}"
+
+
+def _by_hand(address: Address) -> str:
+    """How a person tries the way there."""
+    return f"{by_hand(address)} /bin/sh" if address.scheme in CONTAINERS else by_hand(address)
 
 
 def _said(text: bytes) -> str:

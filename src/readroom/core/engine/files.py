@@ -21,9 +21,10 @@ from readroom.core.engine.edit.checks import stale
 from readroom.core.engine.services import Job, Services
 from readroom.core.limits import MAX_PATH_DEPTH
 from readroom.core.limits.files import CHANGED_TRIES
-from readroom.core.paths import ROOT, WorkPath, join, parent, parts
+from readroom.core.paths import WorkPath, basename, join, parent, parts
 from readroom.core.policy.changes import WriteTargets
-from readroom.core.stores.base import Folder, Moved, WriteTarget
+from readroom.core.policy.rules.names import foldable
+from readroom.core.stores.base import Folder, Moved, RenameEntry, WriteTarget
 from readroom.core.text import hashes
 from readroom.core.text.line_index import Shrunk
 from readroom.core.values import EntryKind, ListRequest, Stat, Version, changes
@@ -293,7 +294,7 @@ def make_folder(services: Services, job: Job[changes.MakeFolderRequest]) -> chan
         Changed: Another program kept changing the place.
     """
     path, places = job.request.path, services.targets
-    if path == ROOT:
+    if path in places.guard.tops:
         return changes.FolderResult(path, created=False)
 
     def once() -> changes.FolderResult:
@@ -335,6 +336,8 @@ def move(services: Services, job: Job[changes.MoveRequest]) -> changes.MoveResul
 
     def once() -> changes.MoveResult:
         with places.entry(path) as place, places.entry(destination) as to:
+            if respells(place, to):
+                return _respelled(services, job, place, to)
             _require_elsewhere(place, to, request)
             state, over = _both(places, place, to, request, job.deadline)
             kept = places.move(place, state, to, over)
@@ -342,6 +345,24 @@ def move(services: Services, job: Job[changes.MoveRequest]) -> changes.MoveResul
             return changes.MoveResult(path, destination, state.kind, over is not None, to.folders, warnings)
 
     return _steadily(once, path)
+
+
+def respells(place: WriteTarget, to: WriteTarget) -> bool:
+    """Whether a name is only another spelling of one that the file system lists otherwise."""
+    return to.real == place.real and to.spelling != basename(place.real)
+
+
+def _respelled(
+    services: Services, job: Job[changes.MoveRequest], place: WriteTarget, to: WriteTarget
+) -> changes.MoveResult:
+    """Give a name another spelling that the file system takes for the same."""
+    request, places = job.request, services.targets
+    place.hold(job.deadline)
+    state = _there(places, place, request.path)
+    if state.kind is EntryKind.FOLDER:
+        FolderSurvey(places, request.path, job.deadline).count(place.real, to.real)
+    (warnings,) = places.guard.store.commit([RenameEntry(place, to, state)], job.deadline.check)
+    return changes.MoveResult(request.path, request.destination, state.kind, False, (), tuple(warnings))
 
 
 def _require_elsewhere(place: WriteTarget, to: WriteTarget, request: changes.MoveRequest) -> None:
@@ -403,23 +424,25 @@ def trash(
         All else as `move` does.
     """
     path, places = WorkPath(job.request.path), services.targets
-    if parts(path)[:1] == [TRASH]:
+    _, root = places.guard.own(path)
+    trash = root.outer(TRASH)
+    if path == trash or path.startswith(f"{trash}/"):
         advice = "Move it out of there, or delete it."
         raise errors.BadValue(
             "path", path, "is in the trash already", advice, next_request=ListRequest(parent(path))
         )
     moment = clock() // 1_000_000
     for later in range(TRASH_TRIES):
-        name = f"{TRASH}/{moment + later}/{path}"
+        name = f"{trash}/{moment + later}/{root.inner(path)}"
         with places.entry(path), places.entry(name) as to:
-            if to.real != name:
-                raise errors.SymbolicLink(TRASH, None)
+            if foldable(to.real).lower() != foldable(name).lower():
+                raise errors.SymbolicLink(trash, None)
         try:
             done = move(services, Job(changes.MoveRequest(path, name), job.cap, job.deadline))
         except errors.Taken:
             continue
         return changes.TrashResult(path, name, done.kind, done.warnings)
-    raise errors.Changed(TRASH, next_request=ListRequest(parent(path)))
+    raise errors.Changed(trash, next_request=ListRequest(parent(path)))
 
 
 def _steadily(once: Callable[[], T], path: str) -> T:

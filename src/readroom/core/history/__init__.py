@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from readroom.core.deadline import Deadline
-from readroom.core.history.settings import HistoryPolicy
+from readroom.core.history.settings import MEMORY_BYTES, HistoryPolicy
 from readroom.core.policy.guard import Guard
 from readroom.core.stores.base import Store
 from readroom.core.values.history import Author, KeptChange
@@ -27,13 +29,17 @@ if TYPE_CHECKING:
     from readroom.core.history.records import Draft
 
 
-@final
 class History:
     """The history of one workspace, opened when something is first changed or asked. Safe to share."""
 
+    joins = False
+    """Whether there is one for each of several roots."""
+
     def __init__(self, store: Store, policy: HistoryPolicy) -> None:
+        if store.folder is None:
+            policy = replace(policy, most_bytes=min(policy.most_bytes, MEMORY_BYTES))
         self.policy = policy
-        self._store = store
+        self.store = store
         self._opening = threading.Lock()
         self._book: Book | None = None
 
@@ -46,11 +52,11 @@ class History:
             with self._opening:
                 book = self._book
                 if book is None:
-                    book = self._book = Book(self._store, self.policy)
+                    book = self._book = Book(self.store, self.policy)
         return book
 
     def recorder(self, guard: Guard, author: Author, deadline: Deadline) -> CallRecorder:
-        """What keeps the changes of one call, under the rules of that guard."""
+        """A recorder of the changes of one call, under the rules of that guard."""
         from readroom.core.history.keeping import CallRecorder
 
         return CallRecorder(self.book, self.policy, guard, author, deadline)

@@ -9,6 +9,7 @@ of somebody else ever runs.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 import stat
@@ -31,8 +32,6 @@ _TABLES = (
     " record BLOB NOT NULL, proof BLOB NOT NULL, undoes INTEGER, interrupted INTEGER NOT NULL DEFAULT 0)",
     "CREATE INDEX changes_of ON changes (workspace, id)",
     "CREATE INDEX changes_in ON changes (workspace, session, id)",
-    "CREATE INDEX changes_by ON changes (workspace, agent, id)",
-    "CREATE INDEX changes_at ON changes (at_ns)",
     "CREATE INDEX changes_begun ON changes (run) WHERE run IS NOT NULL",
     "CREATE TABLE names (change INTEGER NOT NULL, number INTEGER NOT NULL, workspace INTEGER NOT NULL,"
     " path BLOB NOT NULL, other BLOB, record BLOB NOT NULL, proof BLOB NOT NULL, before INTEGER,"
@@ -49,7 +48,9 @@ _WAIT_S = 20.0
 of them is not served in order."""
 
 LOG_BYTES = 4 * 1024 * 1024
-"""What the write-ahead log may keep on disk once it is merged."""
+"""The size from which the write-ahead log is merged, and what it may keep on disk then."""
+
+_PAGE_BYTES = 4096
 
 _LONGEST_BYTES = 256 * 1024 * 1024
 """More than any value that this version stores."""
@@ -64,9 +65,13 @@ _FULL = ("disk is full", "database or disk is full")
 class Database:
     """One connection per process. Safe to share between threads."""
 
-    def __init__(self, folder: str | None) -> None:
-        """Open the file in a folder, made if missing; None for a database in memory. Raises HistoryFailed."""
+    def __init__(self, folder: str | None, log_bytes: int = LOG_BYTES) -> None:
+        """Open the file in a folder, made if missing; None for a database in memory. Raises HistoryFailed.
+
+        `log_bytes` is the size from which its log is merged.
+        """
         self.folder = folder
+        self._log_bytes = log_bytes
         self.path = ":memory:" if folder is None else os.path.join(folder, FILE)
         self._lock = threading.RLock()
         self._pid = os.getpid()
@@ -95,13 +100,12 @@ class Database:
             self._lock.release()
 
     def used_bytes(self) -> int:
-        """What the database takes of its file, without pages that are free."""
+        """The size of the database in its file, without pages that are free."""
         with self._lock, self._failing():
             connection = self._current()
             (pages,) = connection.execute("PRAGMA page_count").fetchone()
             (free,) = connection.execute("PRAGMA freelist_count").fetchone()
-            (size,) = connection.execute("PRAGMA page_size").fetchone()
-        return int((pages - free) * size)
+        return int((pages - free) * _PAGE_BYTES)
 
     def cleared(self) -> bool:
         """Give free pages back and empty the log, so that nothing deleted is left; whether that worked."""
@@ -145,6 +149,13 @@ class Database:
             for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "temp_store = MEMORY"):
                 connection.execute(f"PRAGMA {pragma}")
             _prepare(connection, self.path)
+            for pragma in (
+                "synchronous = NORMAL",
+                "secure_delete = ON",
+                f"wal_autocheckpoint = {self._log_bytes // _PAGE_BYTES}",
+                f"journal_size_limit = {self._log_bytes}",
+            ):
+                connection.execute(f"PRAGMA {pragma}").fetchall()
             self._file = None if self.folder is None else _identity(self.path)
         except BaseException:
             connection.close()
@@ -181,15 +192,10 @@ def _prepare(connection: sqlite3.Connection, path: str) -> None:
         raise HistoryFailed(path, f"it has version {version}; this readroom keeps version {_VERSION}")
     if sorted(_schema(connection)) != sorted(_TABLES):
         raise HistoryFailed(path, "it has other tables than readroom made")
-    for pragma in (
-        "synchronous = NORMAL",
-        "secure_delete = ON",
-        f"journal_size_limit = {LOG_BYTES}",
-    ):
-        connection.execute(f"PRAGMA {pragma}").fetchall()
 
 
 def _make(connection: sqlite3.Connection) -> None:
+    connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("PRAGMA journal_mode = WAL").fetchall()
     connection.execute("BEGIN IMMEDIATE")
@@ -225,6 +231,8 @@ _OTHERS = 0o077
 def _require_own(folder: str) -> None:
     """Make folder and file, private to this user. Raises HistoryFailed where somebody else prepared them."""
     os.makedirs(folder, 0o700, exist_ok=True)
+    if os.statvfs(folder).f_flag & os.ST_RDONLY:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))  # SQLite says less
     _require_private(folder, folder=True)
     for name in (FILE, f"{FILE}-wal", f"{FILE}-shm", f"{FILE}-journal"):
         path = os.path.join(folder, name)

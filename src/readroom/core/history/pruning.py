@@ -1,6 +1,7 @@
-"""What goes: one rule. Changes older than the days that are kept, then the oldest until the rest fits.
+"""One rule says what goes: changes older than the days that are kept, then the oldest until the rest fits.
 
-The oldest is the one with the smallest number, since clocks go back.
+The oldest is the one with the smallest number, since clocks go back: what was made after a change that stays
+stays as well.
 """
 
 from __future__ import annotations
@@ -17,32 +18,60 @@ if TYPE_CHECKING:
 
 _DAY_NS = 86_400 * 1_000_000_000
 
-_AT_ONCE = 100
+_AT_ONCE = 10
 """Changes removed before it is looked again whether the rest fits."""
 
-_ROOM = 16
-"""A sixteenth is freed at once, so that not every change prunes."""
+_SPARE = 64
+"""A part of that is freed at once, so that not every change removes another one."""
+
+_BESIDE = 8
+"""A part of all is for the log next to the database, which has deleted pages as well until it is merged."""
+
+
+def log_bytes(policy: HistoryPolicy) -> int:
+    """The size from which the log of the database is merged."""
+    return min(LOG_BYTES, policy.most_bytes // _BESIDE // 4)
 
 
 def room(policy: HistoryPolicy) -> int:
-    """How much the database itself may have: the log next to it counts as well."""
-    return max(policy.most_bytes - 2 * LOG_BYTES, policy.most_bytes // 2)
+    """How much the database itself may have."""
+    return policy.most_bytes - policy.most_bytes // _BESIDE
+
+
+def content_bytes(policy: HistoryPolicy) -> int:
+    """The largest file whose bytes are kept."""
+    return min(policy.file_bytes, policy.most_bytes // _BESIDE // 2)
 
 
 def prune(connection: sqlite3.Connection, database: Database, policy: HistoryPolicy, now_ns: int) -> None:
     """Remove what is too old or too much. Changes that are being made stay."""
-    old = "SELECT id FROM changes WHERE at_ns < ? AND run IS NULL LIMIT ?"
-    while found := connection.execute(old, (now_ns - policy.days * _DAY_NS, _AT_ONCE)).fetchall():
-        removed(connection, [change for (change,) in found])
+    while old := _old(connection, now_ns - policy.days * _DAY_NS, now_ns):
+        removed(connection, old)
     maximum = room(policy)
     if database.used_bytes() <= maximum:
         return
     first = "SELECT id FROM changes WHERE run IS NULL ORDER BY id LIMIT ?"
-    while database.used_bytes() > maximum - maximum // _ROOM:
+    while database.used_bytes() > maximum - maximum // _SPARE:
         found = connection.execute(first, (_AT_ONCE,)).fetchall()
         if not found:
             return
         removed(connection, [change for (change,) in found])
+
+
+def _old(connection: sqlite3.Connection, limit_ns: int, now_ns: int) -> list[int]:
+    """The first changes that are older than the limit, with those before them.
+
+    A time in the future says nothing; one in the past counts only where no earlier change is younger.
+    """
+    first = "SELECT id, at_ns FROM changes WHERE run IS NULL ORDER BY id LIMIT ?"
+    passed, old = list[int](), list[int]()
+    for change, at_ns in connection.execute(first, (_AT_ONCE,)):
+        passed.append(change)
+        if limit_ns <= at_ns <= now_ns:
+            break
+        if at_ns < limit_ns:
+            old = passed.copy()
+    return old
 
 
 def removed(connection: sqlite3.Connection, changes: Sequence[int]) -> int:

@@ -100,6 +100,11 @@ class WriteTarget(Closeable, Protocol):
         """The name with links in its folder followed; a link at the name itself is not."""
 
     @property
+    def spelling(self) -> str:
+        """The last part of the name as it was asked for, which differs from that of `real` only where the
+        file system takes both for one and has the other."""
+
+    @property
     def folders(self) -> Sequence[WorkPath]:
         """The folders that `enter` made; they are removed again if nothing is put."""
 
@@ -197,7 +202,7 @@ class WriteTarget(Closeable, Protocol):
 
 
 class Kept(Struct, frozen=True):
-    """What something that comes back had: the mode, and the time of its last change in nanoseconds."""
+    """Mode and time of something that comes back, in nanoseconds since the epoch."""
 
     mode: int
     mtime_ns: int
@@ -207,7 +212,8 @@ class PutFile(Struct, frozen=True):
     """A file with those bytes at a name, in place of `over`, as `open` returned it.
 
     None means that there must be none: a new file gets `mode`, less what the system takes from that, or
-    has `exactly` the mode and time that it had once; missing folders above it are made.
+    has `exactly` the mode and time that it had once; missing folders above it are made.  With `respelled`
+    the name is afterwards spelled as it was asked for.
     """
 
     place: WriteTarget
@@ -215,6 +221,7 @@ class PutFile(Struct, frozen=True):
     over: Source | None = None
     mode: int = 0o666
     exactly: Kept | None = None
+    respelled: bool = False
 
 
 Inside: TypeAlias = Mapping[str, tuple[EntryKind, int, int]]
@@ -240,7 +247,10 @@ class RemoveEntry(Struct, frozen=True):
 
 
 class RenameEntry(Struct, frozen=True):
-    """What `look` found at a name gets another, which must be free; folders above that are made."""
+    """What `look` found at a name gets another, which must be free; folders above that are made.
+
+    If both are one for the file system, the name gets the spelling of the other.
+    """
 
     place: WriteTarget
     to: WriteTarget

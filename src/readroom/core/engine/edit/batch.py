@@ -121,6 +121,7 @@ class _Batch:
             with names.collecting(number):
                 made[number] = self._found(file, number)
         self._require_several()
+        names.require_together()
         if not self._request.dry_run:
             names.lock()
         self._files = list(made.values())
@@ -150,7 +151,7 @@ class _Batch:
         if file.problem is not None:
             raise file.problem
         name = self._names.find(file.path, number)
-        if name.place.look() is None:
+        if name.found is None:
             raise errors.NotFound(name.path)
         return _EditedFile(file, name)
 
@@ -175,9 +176,8 @@ class _Batch:
         for name in self._names:
             if name.change == number:
                 yield name.place.real
-                stat = name.place.look()
-                if stat is not None and stat.inode:
-                    yield stat.device, stat.inode
+                if name.found is not None and name.found.inode:
+                    yield name.found.device, name.found.inode
 
     # --- preparing ----------------------------------------------------------------------------
 

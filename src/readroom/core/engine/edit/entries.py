@@ -16,7 +16,7 @@ from readroom.core import errors
 from readroom.core.deadline import Deadline
 from readroom.core.engine.edit.checks import stale
 from readroom.core.engine.edit.names import HeldName, Names
-from readroom.core.engine.files import FolderSurvey
+from readroom.core.engine.files import FolderSurvey, respells
 from readroom.core.engine.services import Job, Services
 from readroom.core.paths import ROOT, WorkPath, join, parent
 from readroom.core.policy.changes import WriteTargets
@@ -86,14 +86,22 @@ class EntryPlans(Struct):
     def move(self, request: changes.MoveRequest, name: HeldName, to: HeldName) -> Planned:
         """A new name for a file, a link or a folder."""
         state = self.there(name)
-        self._require_free(request, name.place, to.place)
+        if not respells(name.place, to.place):
+            self._require_free(request, name.place, to.place)
         if state.kind is EntryKind.FOLDER:
             self.places.require(to.place, request.destination, folder=True)
             self._counted(request, name.place.real, to.place.real)
-        self._source(request, name, state)
+        renames = self.places.can_rename(name.place, to.place, state)
+        if not renames and state.kind is not EntryKind.FILE:
+            raise errors.AcrossRoots(request.path, request.destination)
+        source = self._source(request, name, state)
         folders = self.new_folders(to.place)
         result = changes.MoveResult(request.path, request.destination, state.kind, folders=folders)
-        return _planned([RenameEntry(name.place, to.place, state)], result)
+        steps: list[Change] = [RenameEntry(name.place, to.place, state)]
+        if not renames and source is not None:
+            copied = _copied(source, to.place, state, self.job.deadline)
+            steps = [copied, RemoveEntry(name.place, state, source.version)]
+        return _planned(steps, result)
 
     def copy(self, request: changes.CopyRequest, name: HeldName, to: HeldName) -> Planned:
         """A copy of a file or a folder."""

@@ -63,7 +63,8 @@ class HeldName(Struct, eq=False):
         before: The bytes that it has, None for none.
         after: The bytes that it is going to have, None for none.
         mode: Of a new file.
-        moved: The name whose file it gets as it is.
+        moved: The name whose file it gets.
+        kept: Whether it is only copied.
     """
 
     change: int
@@ -78,25 +79,25 @@ class HeldName(Struct, eq=False):
     mode: int = _NEW_MODE
     moved: HeldName | None = None
     is_read: bool = False
+    kept: bool = False
 
 
 def attempted(
     services: Services, job: Job[ChangesRequest] | Job[EditFilesRequest], attempt: Callable[[Names], _Made]
 ) -> _Made:
-    """What an attempt at a call makes, which is repeated while other programs change its files.
+    """Make an attempt at a call, again while other programs change its files; its result.
 
     Raises:
         SameFile: Two new names of the call are one on the file system.
         Changed: Another program kept changing one of them.
     """
-    for left in reversed(range(CHANGED_TRIES)):
+    for _ in range(CHANGED_TRIES):
         with ExitStack() as held:
             names = Names(services, job.deadline, held)
             try:
                 return attempt(names)
             except (Moved, Shrunk):
-                if not left:
-                    names.require_different()
+                names.require_different()
     raise errors.Changed(job.request.path)
 
 
@@ -125,14 +126,25 @@ class Names:
 
     # --- finding ------------------------------------------------------------------------------
 
-    def find(self, asked: str, change: int, *, entry: bool = False, again: bool = False) -> HeldName:
+    def find(
+        self,
+        asked: str,
+        change: int,
+        *,
+        entry: bool = False,
+        kept: bool = False,
+        again: bool = False,
+        respelled: HeldName | None = None,
+    ) -> HeldName:
         """A name of the call: that of a file, or with `entry` of anything.
 
         Args:
             asked: The path.
             change: The number of the change.
             entry: The name of anything, and not that of a file.
+            kept: It is only copied.
             again: Other changes may be about it, too, under the same spelling.
+            respelled: A name of the call of which it may be another spelling.
 
         Raises:
             SameFile: Another change is about it.
@@ -144,11 +156,13 @@ class Names:
             known = next((name for name in self._names if name.path == path), None)
             if known is not None:
                 return known
-        place = self.held.enter_context(self.places.entry(path) if entry else self.places.find(path))
+        found = self.places.entry(path, kept=kept) if entry else self.places.find(path)
+        place = self.held.enter_context(found)
         for name in self._names:
-            if name.place.real == place.real and (again or name.change != change):
+            if name.place.real == place.real and name is not respelled and (again or name.change != change):
                 raise errors.SameFile(asked, name.asked)
-        name = HeldName(change, asked, path, place, () if path == parsed else (OTHER_SPELLING,))
+        warnings = () if path == parsed else (OTHER_SPELLING,)
+        name = HeldName(change, asked, path, place, warnings, found=place.look(), kept=kept)
         self._names.append(name)
         return name
 
@@ -157,7 +171,7 @@ class Names:
         seen: dict[str, tuple[WorkPath, HeldName]] = {}
         for name in self._names:
             path = name.place.real
-            while path != ROOT and name.place.look() is None:
+            while path != ROOT and name.found is None:
                 other, first = seen.setdefault(foldable(path).lower(), (path, name))
                 if other != path:
                     raise errors.SameFile(name.asked, first.asked)
@@ -167,6 +181,10 @@ class Names:
         return iter(self._names)
 
     # --- holding ------------------------------------------------------------------------------
+
+    def require_together(self) -> None:
+        """Raise AcrossRoots for names that are changed and cannot be changed in one step."""
+        self.places.require_together([name.place for name in self._names if not name.kept])
 
     def lock(self) -> None:
         """Lock the folders, in a fixed order so that two calls cannot wait for each other."""
@@ -210,6 +228,12 @@ class Names:
             self._add(len(name.before))
         name.is_read = True
 
+    def move(self, name: HeldName, to: HeldName) -> None:
+        """Let one name that is read have nothing, and its file go to another."""
+        to.moved, name.after = name, None
+        if _respells(to):
+            to.is_read = True  # what it has is the file that is moved
+
     def put(self, name: HeldName, data: bytes) -> None:
         """Let a name that is read have these bytes."""
         self._add(len(data))
@@ -226,7 +250,10 @@ class Names:
     def commit_contents(self, announced: Callable[[], None]) -> None:
         """Let all names have what they are going to have; `announced` as for `commit`."""
         changed = [name for name in self._names if name.is_read and name.before != name.after]
-        moved = {id(name.moved) for name in changed if name.moved is not None and _as_it_is(name)}
+        for name in changed:
+            if name.moved is not None and _respells(name) and name.moved.after is not None:
+                raise errors.SameFile(name.asked, name.moved.asked)
+        moved = {id(name.moved) for name in changed if _as_it_is(name) or _respells(name)}
         pairs = [(name, _change(name)) for name in changed if id(name) not in moved]
         warnings = self.commit([change for _, change in pairs], announced)
         for (name, _), warned in zip(pairs, warnings, strict=True):
@@ -261,11 +288,18 @@ def _as_it_is(name: HeldName) -> bool:
     return other is not None and name.found is None and other.after is None and name.after == other.before
 
 
+def _respells(name: HeldName) -> bool:
+    """Whether it is another spelling of the name that its file has."""
+    return name.moved is not None and name.moved.place.real == name.place.real
+
+
 def _change(name: HeldName) -> Change:
     if _as_it_is(name):
         assert name.moved is not None
         assert name.moved.found is not None
         return RenameEntry(name.moved.place, name.place, name.moved.found)
+    if name.after is not None and name.moved is not None and _respells(name):
+        return PutFile(name.place, [name.after], name.moved.source, respelled=True)
     if name.after is not None:
         return PutFile(name.place, [name.after], name.source, name.mode)
     assert name.found is not None

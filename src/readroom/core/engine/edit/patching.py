@@ -69,7 +69,8 @@ def found(names: Names, file: FilePatch, change: int) -> Section:
         return Section(file, name)
     if file.destination is None:
         return Section(file, name, name)
-    return Section(file, name, names.find(file.destination, change, again=True))
+    respelled = name if file.action == "move" else None
+    return Section(file, name, names.find(file.destination, change, again=True, respelled=respelled))
 
 
 def patch(names: Names, section: Section, room: Room, deadline: Deadline) -> None:
@@ -99,8 +100,7 @@ def patch(names: Names, section: Section, room: Room, deadline: Deadline) -> Non
         _require_free(names, section, to)
         to.mode = section.name.found.mode & 0o777 if section.name.found is not None else to.mode
         if file.action == "move":
-            to.moved = section.name
-            section.name.after = None
+            names.move(section.name, to)
     section.content = result.data
     names.put(to, result.data)
 
@@ -137,6 +137,8 @@ def _new(name: HeldName, file: FilePatch) -> bytes:
 
 
 def _require_free(names: Names, section: Section, to: HeldName) -> None:
+    if to.place.real == section.name.place.real:
+        return  # another spelling of the name
     if names.content(to) is not None and not section.file.overwrites:
         raise errors.Taken(to.path, EntryKind.FILE)
 

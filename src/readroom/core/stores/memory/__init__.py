@@ -395,6 +395,7 @@ class MemoryPlace(Closeable):
         self._folder = real
         self.folders: Sequence[WorkPath] = ()
         self.real = join(real, self.name)
+        self.spelling = self.name
 
     @property
     def lock(self) -> tuple[int, ...]:
