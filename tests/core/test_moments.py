@@ -16,8 +16,8 @@ NOW = datetime(2026, 11, 26, 11, 16, 7, 500_000, tzinfo=UTC)
 NOW_US = int(NOW.timestamp() * 1_000_000)
 
 
-def at(*parts: int) -> datetime:
-    return datetime(*parts, tzinfo=UTC)  # type: ignore[arg-type]  # year, month, day, hour, minute
+def at(year: int, month: int, day: int, hour: int = 0) -> datetime:
+    return datetime(year, month, day, hour, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(

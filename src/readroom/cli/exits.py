@@ -22,7 +22,8 @@ class ExitCode(IntEnum):
 
 MEANING: Mapping[ExitCode, str] = {
     ExitCode.OK: "done",
-    ExitCode.NOTHING_FOUND: "nothing found: grep without a match, ls without a name that matches the globs",
+    ExitCode.NOTHING_FOUND: "nothing found: grep without a match, ls without a name that matches the globs, "
+    "history without a change",
     ExitCode.USAGE: "bad usage: a wrong option, argument, pattern, cursor or configuration",
     ExitCode.REFUSED: "refused by policy, or outside the workspace",
     ExitCode.NOT_FOUND: "no such file or folder",

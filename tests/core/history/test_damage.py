@@ -52,8 +52,8 @@ def used(past: Past, root: Path) -> Iterator[str]:
     numbers = range(1, 20)
     acts: list[Callable[[], object]] = [
         past.changes,
-        *(lambda number=number: past.do(DiffRequest(number)) for number in numbers),  # type: ignore[misc]
-        *(lambda number=number: past.undo(change=number) for number in reversed(numbers)),  # type: ignore[misc]
+        *(lambda number=number: past.do(DiffRequest(number)) for number in numbers),
+        *(lambda number=number: past.undo(change=number) for number in reversed(numbers)),
         lambda: past.undo(path="a.txt"),
         lambda: past.do(ForgetRequest("d")),
     ]

@@ -19,7 +19,7 @@ from readroom.core.errors import ReadroomError, UsageError
 
 ROOTED: Final = frozenset((
     "read", "outline", "grep", "find", "ls", "edit", "write", "patch", "mv", "cp", "rm", "mkdir", "run",
-    "explain", "call", "mcp",
+    "history", "diff", "undo", "explain", "call", "mcp",
 ))  # fmt: skip
 """Commands with a --root, which the address takes the place of."""
 

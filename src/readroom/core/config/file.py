@@ -389,6 +389,7 @@ class HistorySection(Section, frozen=True):
     required: Switch = UNSET
     tool: Switch = UNSET
     review: Switch = UNSET
+    undo_in_dashboard: Switch = UNSET
 
 
 SECTIONS: Mapping[str, type[Section] | str] = {

@@ -158,7 +158,7 @@ class Engine:
             return self.perform(asked, room, within, caller, steps, terms, origin)
 
         services = self._recording(services, request, caller, origin, within)
-        job = Job(request, cap, within, steps, part)
+        job = Job(request, cap, within, steps, part, caller)
         act = _inside if terms.archives and table().archives and guard is own else _performed
         try:
             performed = _or_folder(act, services, job)

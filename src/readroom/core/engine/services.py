@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from readroom.core.caller import ANONYMOUS, Caller
 from readroom.core.deadline import Deadline
 from readroom.core.errors import ReadroomError
 from readroom.core.limits import Limits
@@ -135,6 +136,7 @@ class Job(Struct, Generic[R_co], frozen=True):
     """A request with the size limit of its reply, its deadline, and the steps of its contract.
 
     `part` performs a request that is a part of it, on the same terms, under a cap of its own.
+    `caller` asked for it.
     """
 
     request: R_co
@@ -142,6 +144,7 @@ class Job(Struct, Generic[R_co], frozen=True):
     deadline: Deadline
     steps: Steps = AS_IT_IS
     part: Callable[[Request, Cap], Result] | None = None
+    caller: Caller = ANONYMOUS
 
 
 Act: TypeAlias = Callable[[Services, "Job[Request]"], Result]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from readroom.core.errors import base
 from readroom.core.quoting import quote
-from readroom.core.values.history import Conflict, HistoryRequest
+from readroom.core.values.history import Conflict
 
 
 class HistoryOff(base.FailedError):
@@ -37,12 +37,13 @@ class HistoryRequired(base.RefusedError):
 class NoSuchChange(base.AbsentError):
     """A change that the history does not have, or that may not be seen."""
 
-    message = "The history has no change {change}"
+    message = "The history has no change {change}{where}"
     advice = "List the changes for their numbers."
     change: int
+    path: base.Name = ""
 
     def _fill(self) -> None:
-        self.next = HistoryRequest()
+        self.where = f" at {quote(self.path)}" if self.path else ""
 
 
 class NothingToUndo(base.AbsentError):
@@ -51,9 +52,6 @@ class NothingToUndo(base.AbsentError):
     message = "There is nothing to undo{where}"
     advice = "List the changes; those that were undone say so."
     where: base.Aside[str] = ""
-
-    def _fill(self) -> None:
-        self.next = HistoryRequest()
 
 
 class NotKept(base.FailedError):
@@ -81,7 +79,7 @@ class ChangedSince(base.ConflictError):
         ]
         if not any(one.fits for one in self.conflicts):
             self.advice = "Nothing of it still fits; edit it instead."
-        self.detail = "\n".join(_sides(one) for one in self.conflicts[:_SHOWN])
+        self.detail = self.facts["sides"] = "\n".join(_sides(one) for one in self.conflicts[:_SHOWN])
 
 
 _SHOWN = 3

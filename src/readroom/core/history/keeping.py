@@ -1,7 +1,7 @@
 """Keep what a change takes away: written down before the change is made, settled when it was.
 
 Contents are read through the places that policy let through; a name inside a folder is asked about again.
-What cannot be kept is said in a warning, or refuses the change where the operator demands a past.
+If something cannot be kept, a warning says so, or the change is refused where the operator demands a past.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from readroom.core.policy.guard import Guard
 from readroom.core.quoting import quote
 from readroom.core.stores.base import (
     Change,
+    Inside,
     MakeEntry,
     MakeLink,
     Moved,
@@ -48,7 +49,6 @@ HELD_BYTES = 64 * 1024 * 1024
 _NEW_MODE = 0o666
 
 
-@final
 class CallRecorder:
     """Keeps the changes of one call. Used by one thread."""
 
@@ -75,7 +75,8 @@ class CallRecorder:
 
     def keeping(self, changes: Sequence[Change]) -> OpenRecord:
         """The record of changes that are made together."""
-        began = [self._entered.pop(change.place.real, None) for change in changes if self._entered]
+        places = [change.to if isinstance(change, RenameEntry) else change.place for change in changes]
+        began = [self._entered.pop(place.real, None) for place in places if self._entered]
         keeping = next((one for one in began if one is not None), None) or OpenRecord(self)
         keeping.watch(changes)
         return keeping
@@ -112,7 +113,6 @@ class CallRecorder:
         return (book, *book.begin(self._author, self.undoes, drafts))
 
 
-@final
 class OpenRecord:
     """The record of one change."""
 
@@ -162,7 +162,7 @@ class OpenRecord:
             self.warnings = [Warn("no_history", reason)]
 
     def _forgo(self, reason: str) -> None:
-        """Go on without a record, or refuse."""
+        """Change without a record, or refuse."""
         self.failed()
         self._change = None
         if self._recorder.policy.required:
@@ -200,8 +200,8 @@ class OpenRecord:
                     if change.over is None:
                         yield from self._new_folders(change.place)
                     yield self._put(change, self._watched[number])
-                case RemoveEntry(place, found):
-                    yield from self._removed(place.real, found)
+                case RemoveEntry(place, found, _, inside):
+                    yield from self._removed(place.real, found, inside)
                 case RenameEntry(place, to, found):
                     yield from self._new_folders(to)
                     over = to.look()
@@ -253,8 +253,11 @@ class OpenRecord:
                 after = EntryState("file", len(data), entry.mode, 0, digest, kept=True)
                 yield Draft(at, NOTHING, after, None, None, data)
 
-    def _removed(self, path: WorkPath, found: Stat) -> Iterator[Draft]:
-        """What is at a name that goes, a folder before what is in it."""
+    def _removed(self, path: WorkPath, found: Stat, inside: Inside | None = None) -> Iterator[Draft]:
+        """The content of a name that goes, a folder before what is in it.
+
+        Names that are not `inside` have moved out of it when it goes.
+        """
         pending = [(path, found)]
         while pending:
             at, stat = pending.pop()
@@ -267,7 +270,11 @@ class OpenRecord:
             yield Draft(at, states.of_entry(self._store, at, stat), NOTHING)
             if stat.kind is EntryKind.FOLDER:
                 inner = [(join(at, name), one) for name, one in states.listed(self._store, at)]
-                pending += reversed(inner)
+                pending += [
+                    (name, one)
+                    for name, one in reversed(inner)
+                    if inside is None or name[len(path) + 1 :] in inside
+                ]
 
     def _removed_file(self, path: WorkPath, stat: Stat) -> Draft:
         maximum = self._recorder.content_bytes
@@ -362,7 +369,7 @@ def _not_kept(paths: Sequence[str], maximum: int) -> str:
 
 
 _COUNTED_BYTES = 256 * 1024
-"""Of larger files, no lines are counted."""
+"""The largest file whose changed lines are counted."""
 
 
 def _counted(before: bytes | None, after: bytes | None, is_new: bool) -> tuple[int | None, int | None]:

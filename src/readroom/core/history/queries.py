@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -15,6 +15,7 @@ from readroom.core.history.records import (
     CHANGE_COLUMNS,
     NAME_COLUMNS,
     NameRow,
+    decoded,
     encoded,
     read_change,
     read_name,
@@ -33,7 +34,7 @@ NAMES_SHOWN = 1_000
 
 
 class Selection(Struct, frozen=True):
-    """Which changes; None for any.
+    """The changes that are meant; None for any.
 
     Attributes:
         path: A real name; with everything below it.
@@ -95,6 +96,22 @@ def latest(book: Book, path: str) -> KeptChange | None:
         return replace(kept, names=[read_name(row).name], count=1, anew=workspace != book.workspace)
 
 
+_FORMER = 10
+"""The last changes of a name among which a former state is looked for."""
+
+
+def former(book: Book, path: str, content_hash: str) -> bytes | None:
+    """The bytes of a former state of a name, if one of its last changes has kept them."""
+    for change in listed(book, Selection(path=path), _FORMER):
+        for row in rows_of(book, change.id, path):
+            states = ((row.before, row.name.before), (row.after, row.name.after))
+            for number, state in states if path in row.name.names else ():
+                data = book.content(number, state) if state.content_hash == content_hash else None
+                if data is not None:
+                    return data
+    return None
+
+
 def rows_of(book: Book, change: int, path: str | None = None) -> Sequence[NameRow]:
     """The names of a change, in order; those at or below a path, with the folders made for them."""
     rows = book.names_of(change)
@@ -130,16 +147,32 @@ def _conditions(book: Book, which: Selection) -> tuple[list[str], list[Any]]:
         conditions.append("undoes IS NULL")
         conditions.append("EXISTS (SELECT 1 FROM names WHERE change = id AND undone IS NULL)")
     if which.path is not None and which.path != ".":
-        parts = []
-        for column in ("path", "other"):
-            at = f"SELECT change FROM names WHERE workspace {_here(book)} AND"
-            undone = " AND undone IS NULL" if which.undoable else ""
-            parts.append(f"{at} {column} = ?{undone}")
-            parts.append(f"{at} {column} > ? AND {column} < ?{undone}")
-            name = encoded(which.path)
-            more += [name, name + b"/", name + b"0"]
-        conditions.append(f"id IN ({' UNION ALL '.join(parts)})")
+        condition, values = _with_path(book, which)
+        conditions.append(condition)
+        more += values
     return conditions, more
+
+
+_FEW = 2_000
+"""Names up to which changes are found by their names; more are met soon enough, the newest first."""
+
+
+def _with_path(book: Book, which: Selection) -> tuple[str, list[Any]]:
+    """The condition that a change has a name at or below a path, and its values."""
+    assert which.path is not None
+    name, parts, values = encoded(which.path), list[str](), list[Any]()
+    undone = " AND undone IS NULL" if which.undoable else ""
+    for column in ("path", "other"):
+        parts += [f"{column} = ?", f"{column} > ? AND {column} < ?"]
+        values += [name, name + b"/", name + b"0"]
+    found = [f"SELECT change FROM names WHERE workspace {_here(book)} AND {part}{undone}" for part in parts]
+    by_name = " UNION ALL ".join(found)
+    with book.reading() as connection:
+        counted = f"SELECT count(*) FROM (SELECT 1 FROM ({by_name}) LIMIT {_FEW})"
+        (count,) = connection.execute(counted, values).fetchone()
+    if count < _FEW:
+        return f"id IN ({by_name})", values
+    return f"EXISTS (SELECT 1 FROM names WHERE change = id AND ({' OR '.join(parts)}){undone})", values
 
 
 def _change(connection: sqlite3.Connection, book: Book, row: Sequence[Any], maximum: int) -> KeptChange:
@@ -165,16 +198,18 @@ def _change(connection: sqlite3.Connection, book: Book, row: Sequence[Any], maxi
 # -----------------------------------------------------------------------------
 
 
-def forget(book: Book, path: str | None) -> tuple[int, int, int, bool]:
-    """Remove the past of a name and everything below it, or all of the workspace.
+def forget(
+    book: Book, path: str | None, may: Callable[[str], bool] = lambda name: True
+) -> tuple[int, int, int, bool]:
+    """Remove the past of a name and everything below it, or all of the workspace, of names that one `may`.
 
     Returns how many changes have no name left, names, and bytes of contents went, and whether nothing is left
     of them in the files of the history.
     """
     with book.writing() as connection:
-        found = _forgotten(connection, book, path)
+        found = [row for row in _forgotten(connection, book, path) if all(map(may, _names_of(row)))]
         freed = contents.release(
-            connection, [number for row in found for number in row[2:] if number is not None]
+            connection, [number for row in found for number in row[2:4] if number is not None]
         )
         connection.executemany(
             "DELETE FROM names WHERE change = ? AND number = ?", [row[:2] for row in found]
@@ -190,15 +225,20 @@ def forget(book: Book, path: str | None) -> tuple[int, int, int, bool]:
     return len(gone), len(found), freed, book.database.cleared()
 
 
+_FORGOTTEN = "change, number, before, after, path, other"
+
+
+def _names_of(row: Sequence[Any]) -> list[str]:
+    return [decoded(name) for name in row[4:] if name is not None]
+
+
 def _forgotten(connection: sqlite3.Connection, book: Book, path: str | None) -> Sequence[Any]:
     if path is None or path == ".":
-        return connection.execute(
-            f"SELECT change, number, before, after FROM names WHERE workspace {_here(book)}"
-        ).fetchall()
+        return connection.execute(f"SELECT {_FORGOTTEN} FROM names WHERE workspace {_here(book)}").fetchall()
     name, found = encoded(path), list[Any]()
     for column in ("path", "other"):
         found += connection.execute(
-            f"SELECT change, number, before, after FROM names WHERE workspace {_here(book)}"
+            f"SELECT {_FORGOTTEN} FROM names WHERE workspace {_here(book)}"
             f" AND ({column} = ? OR ({column} > ? AND {column} < ?))",
             (name, name + b"/", name + b"0"),
         ).fetchall()

@@ -34,6 +34,7 @@ class HistoryPolicy(Struct, frozen=True):
         required: Refuse a change whose past cannot be kept.
         tool: Offer the history to models.
         review: Let changes wait until a person has agreed.
+        undo_in_dashboard: Let people take changes back in the dashboard.
     """
 
     enabled: bool = True
@@ -44,3 +45,4 @@ class HistoryPolicy(Struct, frozen=True):
     required: bool = False
     tool: bool = False
     review: bool = False
+    undo_in_dashboard: bool = False

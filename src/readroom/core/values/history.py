@@ -22,7 +22,7 @@ Kind: TypeAlias = Literal["absent", "file", "folder", "link"]
 
 
 class EntryState(Struct, frozen=True, omit_defaults=True):
-    """What was at a name.
+    """The state of a name.
 
     Attributes:
         kind: What it was; "absent" for nothing.
@@ -129,6 +129,7 @@ class KeptChange(Struct, frozen=True):
         undone_by: The change that took it back as a whole.
         interrupted: Its process was killed before it was complete.
         anew: The folder of the workspace was another one then, at the same path.
+        others: Another token made it, and the caller may not know whose; the author is empty then.
     """
 
     id: int
@@ -141,6 +142,7 @@ class KeptChange(Struct, frozen=True):
     undone_by: int | None = None
     interrupted: bool = False
     anew: bool = False
+    others: bool = False
 
 
 # -----------------------------------------------------------------------------
@@ -186,14 +188,14 @@ class HistoryResult(Struct, frozen=True):
 
 
 class DiffRequest(Struct, frozen=True):
-    """What a change did to its names, or to those at or below a path."""
+    """A request for the effect of a change on its names, or on those at or below a path."""
 
     change: int
     path: str = ""
 
 
 class NameDiff(Struct, frozen=True):
-    """What a change did to one name.
+    """The effect of a change on one name.
 
     Attributes:
         name: Its record.
@@ -218,6 +220,10 @@ class DiffResult(Struct, frozen=True):
     warnings: Sequence[Warn] = ()
 
 
+UndoAction: TypeAlias = Literal["restored", "changed back", "deleted", "moved back", "nothing"]
+Right: TypeAlias = Literal["edit", "create", "delete", "move", "folder"]
+
+
 class UndoRequest(Struct, frozen=True):
     """Take changes back: one, those of a conversation, those since a time, or the last one of a name.
 
@@ -226,28 +232,28 @@ class UndoRequest(Struct, frozen=True):
         session: All changes of that conversation.
         since_ns: All changes made at or after that time.
         path: The last change of that name; with one of the others, only what is at or below it. "" for none.
-        by_session: With a path alone, the last change that this conversation made to it.
+        own: With a path alone, the last change that the caller's own conversation made to it.
         token: Only changes made with that token.
+        up_to: Only changes up to that number.
         parts: Of a text that was changed since, take back the lines that are still there.
         dry_run: Say what would be done, conflicts as well, and change nothing.
+        rights: The kinds of change that the caller may make; None for all.
     """
 
     change: int | None = None
     session: str | None = None
     since_ns: int | None = None
     path: str = ""
-    by_session: str | None = None
+    own: bool = False
     token: str | None = None
+    up_to: int | None = None
     parts: bool = False
     dry_run: bool = False
-
-
-UndoAction: TypeAlias = Literal["restored", "changed back", "deleted", "moved back", "nothing"]
-Right: TypeAlias = Literal["edit", "create", "delete", "move", "folder"]
+    rights: frozenset[Right] | None = None
 
 
 class Undone(Struct, frozen=True):
-    """What an undo did to one name.
+    """The effect of an undo on one name.
 
     Attributes:
         path: The name.
@@ -289,7 +295,7 @@ class Conflict(Struct, frozen=True):
 
 
 class UndoResult(Struct, frozen=True):
-    """What an undo did, or would do.
+    """The effect of an undo, or of one that is only planned.
 
     Attributes:
         undone: By name.
@@ -316,7 +322,7 @@ class ForgetRequest(Struct, frozen=True):
 
 
 class ForgetResult(Struct, frozen=True):
-    """What went: changes that have no name left, names, and bytes of contents."""
+    """The extent of what was removed: changes that have no name left, names, and bytes of contents."""
 
     changes: int
     names: int

@@ -62,7 +62,8 @@ _WORDS = frozenset(
         ),
         *("api", "v0", "ui", "static", "sign-in", "sign-out", "session", "calls", "call", "files", "file"),
         *("map", "findings", "ledger", "verify", "processes", "start", "list", "output", "signal"),
-        *("tool-calls", "cancel"),
+        *("tool-calls", "cancel", "history", "change", "diff", "undo", "forget"),
+        *("review", "accept", "reject"),
     )
 )
 _DEEPEST = 6
@@ -324,7 +325,14 @@ class Gate:
         exchange.workspace = self._workspaces.default if name is None else name
         session = conversation(exchange.token, exchange.session)
         trace = trace_of(headers.get(b"traceparent", b"").decode("latin-1"))
-        caller = Caller(exchange.agent, session, exchange.token, "http", traceparent=trace)
+        caller = Caller(
+            exchange.agent,
+            session,
+            exchange.token,
+            "http",
+            traceparent=trace,
+            sees_others=_is_whole(grant),
+        )
         access = Access(workspace, "", None if grant is None else grant.tools, caller, SERVE_CALL_S)
         opens = self._workspaces.names(grant)
         return {**scope, "path": path, "raw_path": path.encode("ascii"), ACCESS: access, OPENS: opens}
@@ -340,6 +348,11 @@ class Gate:
                 raise errors.Unauthorized("there is none", presented=False)
             raise errors.Unauthorized("it is not of the kind Bearer")
         return await self._sign_in.check(token, exchange)
+
+
+def _is_whole(grant: Grant | None) -> bool:
+    """Whether a token restricts nothing in the workspaces that it opens."""
+    return grant is None or (grant.tools is None and grant.policy is None)
 
 
 _DOORS = ("/static/", "/sign-in", "/sign-out")

@@ -11,10 +11,12 @@ May be touched: with a security review.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
 from readroom.core import errors
+from readroom.core.caller import Caller
 from readroom.core.engine.services import Job, Services
 from readroom.core.errors.history import HistoryOff, NoSuchChange
 from readroom.core.history.book import Book
@@ -29,6 +31,7 @@ from readroom.core.values.changes import Diff
 from readroom.core.values.files import Warn
 from readroom.core.values.history import (
     LISTED_MAXIMUM,
+    Author,
     ChangedName,
     DiffRequest,
     DiffResult,
@@ -62,16 +65,48 @@ def listing(services: Services, job: Job[HistoryRequest]) -> HistoryResult:
         NoSuchChange: There is none of that number, or nothing of it may be seen.
         HistoryOff, HistoryFailed: There is no history, or it cannot be read.
     """
+    if services.history is not None and services.history.joins:
+        from readroom.core.engine.past import across
+
+        return across.listing(services, job, listing)
     request, book = job.request, book_of(services)
     if not 1 <= request.maximum <= LISTED_MAXIMUM:
         raise errors.BadValue("maximum", request.maximum, "is out of range", f"Send 1 to {LISTED_MAXIMUM}.")
     if request.change is not None:
-        return HistoryResult([seen_change(services, book, request.change)])
-    path = None if not request.path else real_name(services, request.path)
-    which = Selection(path, request.session, request.agent, request.token, request.since_ns, request.cursor)
-    found = listed(book, which, request.maximum + 1, NAMES_LISTED)
-    cursor = found[request.maximum - 1].id if len(found) > request.maximum else None
-    return HistoryResult([visible(services.guard, change) for change in found[: request.maximum]], cursor)
+        return HistoryResult([_for_caller(seen_change(services, book, request.change), job.caller)])
+    path = None if not request.path else asked_name(services, request.path)
+    token = request.token
+    if not job.caller.sees_others and (request.session, request.agent, request.since_ns) != (
+        None,
+        None,
+        None,
+    ):
+        token = job.caller.token  # what a filter finds would say who made it
+    which = Selection(path, request.session, request.agent, token, request.since_ns, request.cursor)
+    changes, cursor = _seen(services.guard, book, which, request.maximum)
+    return HistoryResult([_for_caller(change, job.caller) for change in changes], cursor)
+
+
+_LOOKED_AT = 2_000
+"""Changes that one list looks at to find some of which something may be seen."""
+
+
+def _seen(
+    guard: Guard, book: Book, which: Selection, maximum: int
+) -> tuple[Sequence[KeptChange], int | None]:
+    """The newest of these changes of which something may be seen, and the cursor of the others."""
+    seen: list[KeptChange] = []
+    for _ in range(max(1, _LOOKED_AT // maximum)):
+        wanted = maximum - len(seen)
+        found = listed(book, which, wanted + 1, NAMES_LISTED)
+        shown = (visible(guard, change) for change in found[:wanted])
+        seen += [change for change in shown if change.names or change.count > change.hidden]
+        if len(found) <= wanted:
+            return seen, None
+        which = replace(which, before=found[wanted - 1].id)
+        if len(seen) == maximum:
+            break
+    return seen, which.before
 
 
 def seen_change(services: Services, book: Book, number: int, names: int = NAMES_SHOWN) -> KeptChange:
@@ -83,6 +118,13 @@ def seen_change(services: Services, book: Book, number: int, names: int = NAMES_
     if change.names and not shown.names:
         raise NoSuchChange(number)
     return shown
+
+
+def _for_caller(change: KeptChange, caller: Caller) -> KeptChange:
+    """The change, without its author if the caller may not know who that is."""
+    if caller.sees_others or change.by.token == caller.token:
+        return change
+    return replace(change, by=Author(), others=True)
 
 
 def visible(guard: Guard, change: KeptChange) -> KeptChange:
@@ -108,17 +150,33 @@ def real_name(services: Services, path: str) -> WorkPath:
         return asked
 
 
+def asked_name(services: Services, path: str) -> WorkPath:
+    """The real name that a path means. Raises Denied for one that policy denies today, whatever it was."""
+    real, guard = real_name(services, path), services.guard
+    rules = [guard.decide(real, folder=folder).rule for folder in (False, True)]
+    if None not in rules and (rule := rules[0]) is not None:
+        # The name as it was asked for: a link must not say what it leads to.
+        raise errors.Denied(guard.spelled(guard.parse(path)), rule.pattern, rule.source, rule.reason)
+    return real
+
+
 def diff(services: Services, job: Job[DiffRequest]) -> DiffResult:
-    """What a change did, name by name.
+    """The effect of a change, name by name.
 
     Raises:
         NoSuchChange: There is none of that number, or nothing of it may be seen.
         HistoryOff, HistoryFailed: There is no history, or it cannot be read.
     """
+    if services.history is not None and services.history.joins:
+        from readroom.core.engine.past import across
+
+        return across.diff(services, job, diff)
     book, request = book_of(services), job.request
     change = seen_change(services, book, request.change)
-    path = None if not request.path else real_name(services, request.path)
+    path = None if not request.path else asked_name(services, request.path)
     rows = [row for row in rows_of(book, change.id, path) if may_see(services.guard, row.name)]
+    if request.path and not rows:
+        raise NoSuchChange(request.change, request.path)
     files = []
     left = job.cap.size
     for row in rows[:_DIFFED]:
@@ -129,7 +187,7 @@ def diff(services: Services, job: Job[DiffRequest]) -> DiffResult:
     warnings: list[Warn] = []
     if len(rows) > _DIFFED:
         warnings.append(Warn("left_out", f"{len(rows) - _DIFFED:,} more names; ask for them by path"))
-    return DiffResult(change, files, warnings)
+    return DiffResult(_for_caller(change, job.caller), files, warnings)
 
 
 def _compared(book: Book, row: NameRow, room: int) -> NameDiff:
@@ -152,6 +210,12 @@ def _content(book: Book, number: int | None, state: EntryState) -> bytes | None:
     return b"" if state.kind != "file" else book.content(number, state)
 
 
+def _shows(guard: Guard, name: str) -> bool:
+    """Whether policy shows a name now, whatever it was."""
+    path = WorkPath(name)
+    return all(guard.decide(path, folder=folder).allowed for folder in (False, True))
+
+
 def forget(services: Services, job: Job[ForgetRequest]) -> ForgetResult:
     """Remove the past of a name and everything below it at once, or that of the whole workspace.
 
@@ -159,12 +223,18 @@ def forget(services: Services, job: Job[ForgetRequest]) -> ForgetResult:
         BadValue: Neither a path nor `all` was sent.
         HistoryOff, HistoryFailed: There is no history, or it cannot be written.
     """
+    if services.history is not None and services.history.joins:
+        from readroom.core.engine.past import across
+
+        return across.forget(services, job, forget)
     request, book = job.request, book_of(services)
     if bool(request.path) == request.all:
         advice = "Send a path, or all=true for the whole workspace."
         raise errors.BadValue("path", request.path, "does not say whose past", advice)
     path = None if not request.path else real_name(services, request.path)
-    changes, names, size, clean = forgotten(book, path)
+    # The user of the machine may have denied the file because of what its past holds.
+    own = job.caller.face in ("cli", "library")
+    changes, names, size, clean = forgotten(book, path, *(() if own else (partial(_shows, services.guard),)))
     warnings: Sequence[Warn] = ()
     if not clean:
         detail = "another process is reading the history; the bytes leave its log when that ends"

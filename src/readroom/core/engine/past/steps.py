@@ -28,7 +28,7 @@ from readroom.core.stores.base import (
 )
 from readroom.core.values import EntryKind
 from readroom.core.values.files import Warn
-from readroom.core.values.history import Conflict, EntryState, Undone, UndoRequest
+from readroom.core.values.history import Conflict, Undone, UndoRequest
 
 UNDO_NAMES = 250
 """Names that one commit changes besides those inside folders: each holds two of usually 1,024 descriptors."""
@@ -74,7 +74,7 @@ class Steps:
         wanted = {
             path: want
             for path, want in world.wanted.items()
-            if want.moved_from is not None or not _is_there(world, path, want)
+            if want.moved_from is not None or not want.is_like(world.there(path).state)
         }
         gone = {
             path
@@ -89,19 +89,31 @@ class Steps:
         }
         done: list[Undone] = []
         moved: set[str] = set()
+        late: list[tuple[str, str, Wanted]] = []
         for path, want in back.items():
             source = want.moved_from
-            if source is None or path in gone or _is_inside(path, trees) or source not in gone:
+            inside = _is_inside(path, trees)
+            if (
+                source is None
+                or path in gone
+                or source not in gone
+                or (inside and want.state.kind != "folder")
+            ):
                 continue
-            done.append(self._rename(world, source, path, want))
             moved.add(path)
             gone.discard(source)
+            if inside:  # into a folder that has to come back first
+                late.append((source, path, want))
+            else:
+                done.append(self._rename(world, source, path, want))
         for path in sorted(gone):
             if not _is_inside(path, gone):
                 done += self._remove(world, path, gone, {*moved, *wanted})
         for path in sorted(back):
             if path not in moved and not _is_inside(path, trees):
-                done.append(self._put(world, path, back[path], back))
+                left = {name: want for name, want in back.items() if name not in moved}
+                done.append(self._put(world, path, back[path], left))
+        done += [self._rename(world, *one) for one in late]
         for path in sorted((world.wanted.keys() | world.already) - wanted.keys()):
             done.append(Undone(path, "nothing", "edit"))
         return done
@@ -109,7 +121,7 @@ class Steps:
     def _is_replaced(self, world: World, path: str, want: Wanted) -> bool:
         """Whether what has the name must go before it gets something of another kind."""
         there = world.there(path).state.kind
-        return there != "absent" and (there != want.state.kind or there == "link")
+        return there != "absent" and (there != want.state.kind or there == "link" or want.whole)
 
     # --- the three kinds of steps --------------------------------------------------------------
 
@@ -193,7 +205,7 @@ class Steps:
             self._changes.append(MakeLink(place, state.target or "", state.mtime_ns))
             return Undone(path, "restored", "create")
         data, seen = self._data(world, path, want), world.there(path)
-        if seen.state.kind == "file":
+        if seen.state.kind == "file" and not want.whole:
             source = self._held.enter_context(targets.source(place, path))
             if source.version != seen.version:
                 raise Moved
@@ -241,12 +253,6 @@ class Steps:
             return ()
         warnings = self._services.targets.commit(self._changes, self._job.deadline.check)
         return [warn for each in warnings for warn in each]
-
-
-def _is_there(world: World, path: str, want: Wanted) -> bool:
-    """Whether a name has already what it is to have."""
-    there: EntryState = world.there(path).state
-    return there.is_same(want.state) and want.state.kind == there.kind
 
 
 def _is_inside(path: str, folders: Container[str]) -> bool:

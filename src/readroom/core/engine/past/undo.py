@@ -5,7 +5,7 @@
     refuse   conflicts, with both sides, unless parts are asked for
     commit   all of it or none, through the same targets as every change, kept itself
 
-Where a folder was moved, each change is taken back by a commit of its own, the newest first: what is in the
+If a folder was moved, each change is taken back by a commit of its own, the newest first: what is in the
 folder cannot be named before it is back.
 """
 
@@ -15,13 +15,15 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from readroom.core import errors
-from readroom.core.engine.past import book_of, may_see, real_name, seen_change
+from readroom.core.contracts.history.rights import tools_for
+from readroom.core.engine.past import asked_name, book_of, may_see, seen_change
 from readroom.core.engine.past.steps import Steps
 from readroom.core.engine.past.world import World
 from readroom.core.engine.services import Job, Services
-from readroom.core.errors.history import ChangedSince, NothingToUndo
+from readroom.core.errors.history import ChangedSince, HistoryFailed, NothingToUndo
 from readroom.core.history.book import Book
 from readroom.core.history.queries import Selection, listed, rows_of
 from readroom.core.history.records import NameRow
@@ -43,7 +45,7 @@ class _Chosen(Struct, frozen=True):
 
 
 class _Done(Struct):
-    """What was done so far."""
+    """The work done so far."""
 
     undone: list[Undone] = field(default_factory=list)
     changes: list[int] = field(default_factory=list)
@@ -64,8 +66,12 @@ def perform(services: Services, job: Job[UndoRequest]) -> UndoResult:
         HistoryOff, HistoryFailed: There is no history, or it cannot be read.
         Changed: Another program kept changing one of the names.
     """
+    if services.history is not None and services.history.joins:
+        from readroom.core.engine.past import across
+
+        return across.undo(services, job, perform)
     request, book = job.request, book_of(services)
-    chosen = _chosen(services, book, request)
+    chosen = _chosen(services, job, book)
     moves = any(row.name.to and row.name.after.kind == "folder" for one in chosen for row in one.rows)
     groups = [[one] for one in chosen] if moves else [chosen]
     done = _Done()
@@ -84,21 +90,24 @@ def perform(services: Services, job: Job[UndoRequest]) -> UndoResult:
     )
 
 
-def _chosen(services: Services, book: Book, request: UndoRequest) -> list[_Chosen]:
+def _chosen(services: Services, job: Job[UndoRequest], book: Book) -> list[_Chosen]:
     """The changes to be taken back, the newest first."""
+    request = job.request
     sets = [request.change, request.session, request.since_ns]
     given = sum(one is not None for one in sets)
     if given > 1 or (not given and not request.path):
         advice = "Send one of change, session, since, or a path."
         raise errors.BadValue("change", request.change, "does not say which changes", advice)
-    path = None if not request.path else real_name(services, request.path)
+    path = None if not request.path else asked_name(services, request.path)
     if request.change is not None:
         changes = [seen_change(services, book, request.change)]
         if request.token is not None and changes[0].by.token != request.token:
             raise NothingToUndo
     else:
-        session = request.session if given else request.by_session
-        which = Selection(path, session, None, request.token, request.since_ns, undoable=True)
+        session = job.caller.session if request.own and not given else request.session
+        token = request.token if job.caller.sees_others or not given else job.caller.token
+        before = None if request.up_to is None else request.up_to + 1
+        which = Selection(path, session, None, token, request.since_ns, before, undoable=True)
         changes = listed(book, which, UNDONE_CHANGES if given else 1, 0)
     chosen = []
     for change in changes:
@@ -123,6 +132,7 @@ def _taken_back(
             steps = Steps(services, job, book, held)
             if not request.dry_run:
                 steps.lock([name for one in group for row in one.rows for name in row.name.names])
+                group = _still(book, group)
             world = World(services.guard.store, book, parts=request.parts)
             try:
                 for one in group:
@@ -130,20 +140,55 @@ def _taken_back(
                         job.deadline.check()
                         world.take_back(row)
                 if world.conflicts and not request.dry_run and (not request.parts or not world.wanted):
-                    raise ChangedSince(world.conflicts)
+                    fits = not request.parts and any(conflict.fits for conflict in world.conflicts)
+                    following = replace(request, parts=True) if fits else None
+                    raise ChangedSince(world.conflicts, next_request=following)
                 undone = steps.planned(world)
+                _require_rights(request, undone)
                 warnings = [] if request.dry_run else list(steps.commit())
+                if not request.dry_run:  # while no other undo of these names can look
+                    done.last = None if recorder is None else recorder.last
+                    warnings += _marked(book, group, world, done.last)
             except Moved:
                 continue
         done.undone += undone
         done.conflicts += world.conflicts
         done.warnings += warnings
         done.changes += [one.change.id for one in group]
-        if not request.dry_run:
-            done.last = None if recorder is None else recorder.last
-            _mark(book, group, world, done.last)
         return
     raise errors.Changed(WorkPath(group[0].rows[0].name.path))
+
+
+def _still(book: Book, group: Sequence[_Chosen]) -> Sequence[_Chosen]:
+    """What of it nobody took back before its names were locked. Raises NothingToUndo."""
+    left = []
+    for one in group:
+        open_rows = {row.number for row in rows_of(book, one.change.id) if row.name.undone_by is None}
+        rows = [row for row in one.rows if row.number in open_rows]
+        if rows:
+            left.append(_Chosen(one.change, rows))
+    if not left:
+        raise NothingToUndo
+    return left
+
+
+def _require_rights(request: UndoRequest, undone: Sequence[Undone]) -> None:
+    """Refuse a kind of change that the caller may not make. Raises NotGranted."""
+    if request.rights is None:
+        return
+    for done in undone:
+        if done.action != "nothing" and done.right not in request.rights:
+            granted = sorted({tool for right in request.rights for tool in tools_for(right)})
+            raise errors.NotGranted(" or ".join(tools_for(done.right)), granted)
+
+
+def _marked(book: Book, group: Sequence[_Chosen], world: World, by: int | None) -> Sequence[Warn]:
+    """Note what was taken back, or warn: it is done, whatever the history can write."""
+    try:
+        _mark(book, group, world, by)
+    except HistoryFailed as error:
+        return [Warn("not_marked", f"the list still has it as not undone: {error.reason}")]
+    return []
 
 
 def _mark(book: Book, group: Sequence[_Chosen], world: World, by: int | None) -> None:

@@ -1,4 +1,4 @@
-"""What the names of a workspace have, as it is and as it would be after changes were taken back.
+"""The content of names, as it is and as it would be after changes were taken back.
 
 Changes are taken back one after the other, the newest first, in this picture of the names; the workspace is
 changed once, from what it has to what the picture has in the end.
@@ -21,19 +21,29 @@ from readroom.core.values.history import NOTHING, Conflict, EntryState
 
 
 class Wanted(Struct, frozen=True):
-    """What a name is to have.
+    """The content that a name is to get.
 
     Attributes:
         state: The state.
         content: The number of its bytes in the history.
         data: Its bytes, where they are nowhere else.
         moved_from: The name that has it now.
+        whole: Mode and time come back as well, since the name itself was gone.
     """
 
     state: EntryState = NOTHING
     content: int | None = None
     data: bytes | None = None
     moved_from: str | None = None
+    whole: bool = False
+
+    def is_like(self, there: EntryState) -> bool:
+        """Whether that is what the name is to have."""
+        if not there.is_same(self.state):
+            return False
+        if not self.whole or there.kind != "file":
+            return True
+        return (there.mode, there.mtime_ns) == (self.state.mode, self.state.mtime_ns)
 
 
 class World:
@@ -52,14 +62,14 @@ class World:
         self.fitted: dict[str, tuple[int, int]] = {}
 
     def there(self, path: str) -> SeenNow:
-        """What a name has in the workspace. Raises Moved, ReadroomError."""
+        """The content of a name in the workspace. Raises Moved, ReadroomError."""
         found = self.seen.get(path)
         if found is None:
             found = self.seen[path] = now(self._store, path, self._book.policy.file_bytes)
         return found
 
     def at(self, path: str) -> Wanted:
-        """What a name has in the picture."""
+        """The content of a name in the picture."""
         wanted = self.wanted.get(path)
         if wanted is not None:
             return wanted
@@ -90,7 +100,9 @@ class World:
         elif name.after.kind == "folder" and not self.is_empty(name.path):
             self.stays.add(name.path)  # what others have put into it keeps it
         else:
-            self.wanted[name.path] = Wanted(name.before, row.before)
+            known = self.wanted.get(name.path)
+            whole = name.after.kind == "absent" or (known is not None and known.whole)
+            self.wanted[name.path] = Wanted(name.before, row.before, whole=whole)
 
     def _move_back(self, row: NameRow, to: str) -> None:
         name = row.name
@@ -110,9 +122,9 @@ class World:
                 conflict = Conflict(to, "it was changed after it was moved", fits=1)
                 self.conflicts.append(conflict)
                 return
-        source = current.moved_from if current.moved_from is not None else to
-        moved = source if self.there(source).state.kind != "absent" else None
-        self.wanted[name.path] = Wanted(current.state, current.content, current.data, moved)
+        # What was taken back of its content already is not what the workspace has at that name.
+        moved = current.moved_from if to in self.wanted else to
+        self.wanted[name.path] = Wanted(current.state, current.content, current.data, moved, whole=True)
         self.wanted[to] = Wanted()
 
     def _is_what_was_moved(self, current: Wanted, to: str, after: EntryState) -> bool:

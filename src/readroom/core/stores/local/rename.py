@@ -15,6 +15,7 @@ import ctypes
 import errno
 import os
 import sys
+from collections.abc import Iterator
 from functools import cache
 from typing import TypeAlias
 
@@ -424,6 +425,23 @@ class Removal:
                 raise Moved from None
             raise
         self.removed += 1
+
+
+def names_inside(folder: int, name: str) -> Iterator[str]:
+    """The names below a folder in an open one, by their path in it. Raises OSError."""
+    pending = [""]
+    while pending:
+        inside = pending.pop()
+        at = os.path.join(name, inside) if inside else name
+        fd = os.open(at, FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=folder)
+        try:
+            for own, is_folder in _names(fd):
+                path = f"{inside}/{own}" if inside else own
+                yield path
+                if is_folder:
+                    pending.append(path)
+        finally:
+            os.close(fd)
 
 
 def _names(folder: int) -> list[tuple[str, bool]]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from readroom.core.stores.base import Inside, TreeEntry, as_inside
 from readroom.core.stores.local.place import flush, write_all
+from readroom.core.stores.local.rename import names_inside
 from readroom.core.stores.local.resolve import FOLDER_FLAGS, to_stat
 from readroom.core.values import EntryKind
 
@@ -52,22 +53,10 @@ def written(folder: int, name: str, entries: Sequence[TreeEntry]) -> int:
 
 def found_inside(folder: int, name: str) -> Inside:
     """The names below a folder in an open one, by their path in it. Raises OSError."""
-    found: dict[str, tuple[EntryKind, int, int]] = {}
-    pending = [""]
-    while pending:
-        inside = pending.pop()
-        fd = os.open(
-            os.path.join(name, inside) if inside else name, FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=folder
-        )
-        try:
-            for own in os.listdir(fd):
-                path = f"{inside}/{own}" if inside else own
-                stat = to_stat(os.stat(own, dir_fd=fd, follow_symlinks=False))
-                found[path] = as_inside(stat)
-                if stat.kind is EntryKind.FOLDER:
-                    pending.append(path)
-        finally:
-            os.close(fd)
+    found = {}
+    for path in names_inside(folder, name):
+        stat = os.stat(os.path.join(name, path), dir_fd=folder, follow_symlinks=False)
+        found[path] = as_inside(to_stat(stat))
     return found
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from readroom.core import errors
 from readroom.core.deadline import Deadline
@@ -129,11 +129,14 @@ def _undo_tree(step: Step, fd: int, folder: _FolderOf, release: _Release) -> Ite
     """Remove a folder that came back as a whole, or what was written of it under its temporary name."""
     if step.name:
         now = rename.state_at(fd, step.file_name)
-        if now is not None and now == step.new:
-            rename.set_aside(fd, step.file_name, step.aside_name, step.new, exact=True)
-            rename.clear_tree(fd, step.aside_name)
-        elif now is not None and step.new is not None and now[:2] == step.new[:2]:
-            yield Leftover(step.path, _CHANGED_SINCE)
+        if now is not None and step.new is not None and now[:2] == step.new[:2]:
+            rename.set_aside(fd, step.file_name, step.aside_name, step.new, exact=False)
+            found = {os.fsencode(name) for name in rename.names_inside(fd, step.aside_name)}
+            if found <= set(step.inside):
+                rename.clear_tree(fd, step.aside_name)
+            else:
+                rename.give_back(fd, step.aside_name, step.file_name)
+                yield Leftover(step.path, _CHANGED_SINCE)
     rename.clear_tree(folder(step.staged_path), step.temporary_name)
 
 
@@ -155,18 +158,25 @@ def cleared(step: Step, fd: int) -> None:
             rename.clear(fd, kept, step.old)
 
 
+class Folders(Protocol):
+    """Opens folders by their paths."""
+
+    def folder(self, path: WorkPath) -> resolve.Found:
+        """As `resolve.Way`."""
+
+
 def recovered(
-    way: resolve.Way, abandoned: Abandoned, device: int, deadline: Deadline
+    way: Folders, abandoned: Abandoned, devices: Mapping[int, int], deadline: Deadline
 ) -> list[Leftover] | None:
     """Undo or clear what a process that died has left; None if its folders are in use.
 
     Args:
         way: Resolves folders in the root of the journal.
         abandoned: Its journal.
-        device: The number that the device of the root has now.
+        devices: The numbers that devices of the journal have now.
         deadline: When waiting for other writers must end.
     """
-    steps = abandoned.record.on(device)
+    steps = abandoned.record.on(devices)
     with ExitStack() as stack:
         folders: dict[WorkPath, int] = {}
 
