@@ -28,8 +28,7 @@ _TALKS: Final = "mcp"
 
 def asked(words: Sequence[str]) -> bool:
     """Whether a command line names another machine."""
-    own = words[: words.index("--")] if "--" in words else words
-    return any(word == OPTION or word.startswith(f"{OPTION}=") for word in own)
+    return any(word == OPTION or word.startswith(f"{OPTION}=") for word in words[: _options(words)])
 
 
 def run(words: Sequence[str]) -> int:
@@ -45,10 +44,15 @@ def run(words: Sequence[str]) -> int:
         return _failed(error, words)
 
 
+def _options(words: Sequence[str]) -> int:
+    """How many of the words may be options: those before `--`."""
+    return words.index("--") if "--" in words else len(words)
+
+
 def _taken(words: Sequence[str]) -> tuple[Address, list[str]]:
     """The address, and the command line there, with its folder as the root. Raises UsageError."""
     rest, addresses, at = list(words), [], 0
-    while at < len(rest) and rest[at] != "--":
+    while at < _options(rest):
         name, equals, value = rest[at].partition("=")
         if name != OPTION:
             at += 1
@@ -65,7 +69,7 @@ def _taken(words: Sequence[str]) -> tuple[Address, list[str]]:
         listed = ", ".join(sorted(ROOTED))
         raise UsageError(f"{OPTION} cannot be used with {name or 'no command'}", f"It is for {listed}.")
     address = parsed(addresses[0])
-    if any(word == "--root" or word.startswith("--root=") for word in rest):
+    if any(word == "--root" or word.startswith("--root=") for word in rest[: _options(rest)]):
         raise UsageError(f"--root and {OPTION} were both given", "The address names the folder.")
     at = debug + 1
     return address, [*rest[:at], "--root", address.folder, *rest[at:]]
