@@ -120,7 +120,7 @@ from readroom.core.stores.base import Store
 
 if TYPE_CHECKING:
     from readroom.core.engine.command import CommandService
-    from readroom.core.review import Reviews
+    from readroom.core.review.views import Views
 
 
 NAME = WorkPath(CONFIG_FILE)
@@ -277,9 +277,9 @@ def history(store: Store, settings: Settings) -> History | None:
     return History(store, policy)
 
 
-def reviews(store: Store, settings: Settings) -> Reviews | None:
-    """The changes that wait for review; None where none do. Raises BadConfig where they cannot."""
-    policy = settings.history
+def views(base: Engine, settings: Settings) -> Views | None:
+    """The views of agents whose changes wait; None where changes are made at once. Raises BadConfig."""
+    policy, store = settings.history, base.services.guard.store
     if not policy.review:
         return None
     if store.folder is None or policy.folder is None:
@@ -288,8 +288,10 @@ def reviews(store: Store, settings: Settings) -> Reviews | None:
         )
         raise errors.BadConfig("the configuration", "history.review", problem, "Set folder, or leave it out.")
     from readroom.core.review import Reviews
+    from readroom.core.review.views import Views
 
-    return Reviews(store, os.path.join(policy.folder, "review"))
+    waiting = Reviews(store, os.path.join(policy.folder, "review"))
+    return Views(base, waiting, partial(engine, settings=reviewed(settings)))
 
 
 def reviewed(settings: Settings) -> Settings:
