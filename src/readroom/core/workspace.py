@@ -8,6 +8,7 @@ contract.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,6 @@ from readroom.core.deadline import Deadline
 from readroom.core.limits import MIN_REPLY_BYTES
 from readroom.core.limits.session import STORE_BYTES
 from readroom.core.log import log
-from readroom.core.lru import LruCache
-from readroom.core.paths import WorkPath
 from readroom.core.policy.changes import WriteTargets
 from readroom.core.policy.guard import Guard
 from readroom.core.session.conversation import Session, State
@@ -34,18 +33,13 @@ from readroom.core.session.instances import Instances
 from readroom.core.session.meter import counted
 from readroom.core.since import Since
 from readroom.core.since.authors import Authors
-from readroom.core.values import Cap, Fact, ReadResult, Reply, Request, Result
-from readroom.core.values.files import Warn
+from readroom.core.values import Cap, Fact, ReadResult, Reply, Request
 from readroom.core.values.history import DiffRequest, HistoryRequest, UndoRequest
-from readroom.core.values.verbs import BY_REQUEST, changes, is_edit
+from readroom.core.values.verbs import BY_REQUEST, changes
 
 if TYPE_CHECKING:
     from readroom.core.config.roots import RootLike
     from readroom.core.engine import Engine
-    from readroom.core.stores.review.tree import Holder
-
-_VIEWS = 256
-"""Conversations whose changes wait, of which caches are kept; what waits is on disk."""
 
 
 def _of_past(tool: str, **arguments: Fact) -> tuple[str, dict[str, Fact]]:
@@ -89,9 +83,8 @@ class Workspace(Closeable):
         self.gatekeeper = config.gatekeeper(self._store, self.settings, state)
         self._authors = Authors(self.engine.services.history, self.gatekeeper.journal)
         self._instances = Instances[Workspace]()
-        self.reviews = config.reviews(self._store, self.settings)
-        """The changes that wait for review; None where they are made at once."""
-        self._views: LruCache[Holder, Engine] = LruCache(_VIEWS)
+        self._views = config.views(self.engine, self.settings)
+        self.reviews = None if self._views is None else self._views.reviews
         self._records: dict[str, Contract] = {}
         self.folders = config.folders_of(self._store, self.settings)
         self._first = FirstWords(config.about_folders(self.folders), self.gatekeeper)
@@ -184,27 +177,7 @@ class Workspace(Closeable):
 
     def view(self, caller: Caller) -> Engine:
         """The engine that shows a caller the files: as they are, or with its own changes that wait."""
-        reviews = self.reviews
-        if reviews is None:
-            return self.engine
-        from readroom.core.review import holder_of
-        from readroom.core.stores.review import ReviewStore
-
-        holder = holder_of(caller)
-        engine = self._views.get(holder)
-        if engine is None:
-            base = self.guard
-
-            def allows(path: WorkPath) -> bool:
-                return base.decide(path, folder=False).allowed
-
-            waiting = ReviewStore(self._store, reviews.of(holder), allows)
-            engine = config.engine(waiting, config.reviewed(self.settings))
-            self._views.put(holder, engine)
-        store = engine.services.guard.store
-        assert isinstance(store, ReviewStore)
-        store.agent = caller.agent
-        return engine
+        return self.engine if self._views is None else self._views.of(caller)
 
     def tools(self, contract_name: str = "native", caller: Caller = ANONYMOUS) -> tuple[Offer, ...]:
         """The tools that this workspace offers, each with its schema and a `handler` that calls it."""
@@ -380,8 +353,8 @@ class Workspace(Closeable):
                 if attempt.is_degraded:
                     continue  # without a reply: the next attempt returns counts only
                 raise
-            if self.reviews is not None and bound.store is None and engine is not self.engine:
-                result = _said_to_wait(attempt.request, result)
+            if self._views is not None and bound.store is None and engine is not self.engine:
+                result = self._views.told(attempt.request, result)
             if not attempt.content and isinstance(result, BY_REQUEST[type(attempt.request)].result):
                 result = counted(result, attempt.request)
             render = bound.wording.render
@@ -409,11 +382,13 @@ class Workspace(Closeable):
         return self.engine if of_the_past else self.view(caller)
 
     def _news(self, record: Contract, caller: Caller) -> Since | None:
-        """The changes since the conversation of a call saw files; None without a conversation."""
+        """The changes since a conversation saw files; None without one, or if they cannot be seen."""
         if caller.hosts or not (caller.is_one_reader or caller.apart):
             return None
         session = self.gatekeeper.session(caller.session)
-        return Since(self.view(caller).under(record.terms), session, caller, record, self._authors)
+        with suppress(errors.ReadroomError):  # the call itself says it
+            return Since(self.view(caller).under(record.terms), session, caller, record, self._authors)
+        return None
 
     def _where(self, store: str, caller: Caller, deadline: Deadline) -> Workspace:
         """The workspace for a call: this one, or a store in memory of the same conversation.
@@ -437,15 +412,3 @@ class Workspace(Closeable):
             return Workspace(files, settings=config.in_memory(self.settings))
 
         return self._instances.of((caller.token, caller.session, store), make)
-
-
-_WAITS = Warn("waits_for_review", "nobody else sees it until a person accepts it")
-
-
-def _said_to_wait(request: Request, result: Result) -> Result:
-    """The result of a change with the remark that it waits."""
-    if not is_edit(request) or not changes(request):
-        return result
-    from readroom.core.engine.suggest import with_warnings
-
-    return with_warnings(result, [_WAITS])

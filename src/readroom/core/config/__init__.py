@@ -127,7 +127,7 @@ if TYPE_CHECKING:
     from readroom.core.config.roots import RootLike, RootOption
     from readroom.core.config.roots.told import FolderFacts
     from readroom.core.engine.command import CommandService
-    from readroom.core.review import Reviews
+    from readroom.core.review.views import Views
     from readroom.core.sandbox import Area
     from readroom.core.stores.roots.joined import RootStore
 
@@ -346,9 +346,9 @@ def history(store: Store, settings: Settings) -> History | None:
     return History(store, policy)
 
 
-def reviews(store: Store, settings: Settings) -> Reviews | None:
-    """The changes that wait for review; None where none do. Raises BadConfig where they cannot."""
-    policy = settings.history
+def views(base: Engine, settings: Settings) -> Views | None:
+    """The views of agents whose changes wait; None where changes are made at once. Raises BadConfig."""
+    policy, store = settings.history, base.services.guard.store
     if not policy.review:
         return None
     if store.folder is None or policy.folder is None:
@@ -357,8 +357,10 @@ def reviews(store: Store, settings: Settings) -> Reviews | None:
         )
         raise errors.BadConfig("the configuration", "history.review", problem, "Set folder, or leave it out.")
     from readroom.core.review import Reviews
+    from readroom.core.review.views import Views
 
-    return Reviews(store, os.path.join(policy.folder, "review"))
+    waiting = Reviews(store, os.path.join(policy.folder, "review"))
+    return Views(base, waiting, partial(engine, settings=reviewed(settings)))
 
 
 def reviewed(settings: Settings) -> Settings:
