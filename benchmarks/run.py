@@ -20,6 +20,7 @@ SUITES = (
     "tokens",
     "contracts",
     "integrity",
+    "editing",
     "outlining",
     "tagging",
     "requests",

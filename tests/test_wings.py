@@ -63,6 +63,7 @@ FLOORS: Mapping[str, int] = {
     "core.history": 3,
     "core.rows": 4,
     "core.engine": 4,
+    "core.review": 4,
     "core.since": 4,
     "core.config": 5,
     "core.workspace": 5,

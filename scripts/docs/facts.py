@@ -147,8 +147,9 @@ FACTS: dict[str, dict[str, str]] = {
         "network": "Whether it could use the network.",
         "outputs": "[{stream, path, size_bytes, kept_bytes, total_lines, shown: [{start, end}], lost, "
         "binary}]; lost is {from, bytes, after_line} or null, path is null when it cannot be read later.",
-        "changes": "What changed in the workspace while it ran, by it or by others, or null: {named: [{action, "
-        "kind, path, to, names, content_hash}], total, ignored, denied, followed, problem, undo}. `action` is "
+        "changes": "What changed in the workspace while it ran, by it or by others, or null: {named: [{"
+        "action, kind, path, to, names, content_hash}], total, ignored, denied, followed, problem, undo}. "
+        "`action` is "
         "created, changed, deleted or moved, `names` counts what is below a folder; ignored and denied names "
         "are counted; `followed` is all, visible or no, `undo` is null where it cannot be undone.",
         **COMMON,

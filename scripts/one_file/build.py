@@ -1,4 +1,4 @@
-"""Build the one file for a platform: python -m scripts.one_file.build WHEEL FOLDER [PLATFORM] [EXTRAS]
+"""Build the one file for a platform: python -m scripts.one_file.build WHEEL FOLDER
 
 The wheels come from the package index through pip, all of them in the same versions for each Python. The same
 wheels give the same bytes.
@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -127,16 +128,20 @@ def _member(name: str, kind: int) -> zipfile.ZipInfo:
 
 def main(arguments: Sequence[str]) -> None:
     """Build it twice, and compare."""
-    wheel, out = Path(arguments[0]).resolve(), Path(arguments[1])
-    platform = arguments[2] if len(arguments) > 2 else here()
-    extras = arguments[3] if len(arguments) > 3 else EXTRAS
+    parser = ArgumentParser()
+    parser.add_argument("wheel", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--platform", default=here())
+    parser.add_argument("--extras", default=EXTRAS)
+    given = parser.parse_args(arguments)
+    wheel, out, platform = given.wheel.resolve(), given.out, given.platform
     if platform not in PLATFORMS:
         sys.exit(f"one_file: {platform} has no wheels of everything; those that have: {', '.join(PLATFORMS)}")
     version = parse_wheel_filename(wheel.name)[1]
     name = out / f"readroom-{version}-{platform}.pyz"
     with TemporaryDirectory() as work:
         folder = Path(work)
-        taken = wheels(wheel, platform, extras, folder)
+        taken = wheels(wheel, platform, given.extras, folder)
         build(taken, folder, platform, name)
         build(taken, folder, platform, folder / "again")
         if (folder / "again").read_bytes() != name.read_bytes():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from readroom.core import errors
-from readroom.core.errors import ReadroomError
+from readroom.core.errors import ReadroomError, review
 from readroom.core.values import EntryKind, GrepRequest, ListRequest, ReadRequest
 from readroom.core.values.changes import Diff
 from readroom.core.values.files import Item, Row
@@ -17,6 +17,7 @@ ROW = Row(Item("def", "load", "def load():", 3, 5, 3), 0, ("load",))
 
 EXAMPLES: tuple[ReadroomError, ...] = (
     errors.AbsentError("Nothing is there", "Look elsewhere."),
+    errors.AcrossRoots(PATH, "B/b.md"),
     errors.Ambiguous(ReadRequest(PATH, symbol="load"), [ROW, ROW], next_request=READ),
     errors.BadConfig("readroom.toml", "policy.deny", "is not a list", "Send a list."),
     errors.BadCursor("was not given for these arguments", next_request=GrepRequest("x")),
@@ -40,6 +41,14 @@ EXAMPLES: tuple[ReadroomError, ...] = (
     errors.Closed(),
     errors.Closing(),
     errors.CommandsOff("the operator has not allowed them"),
+    review.BelongsTogether(PATH, "docs"),
+    review.CommandsWait(),
+    review.NoReview(),
+    review.NoSuchReview("1a2b"),
+    review.NotWaiting(PATH),
+    review.ReviewConflict(1, (PATH,), detail=f"{PATH}: it was changed since"),
+    review.ReviewFull("10,001 names would wait, more than 10,000"),
+    review.ReviewUnusable(".", "it is damaged"),
     errors.ConflictError("It is another", "Read it again."),
     errors.Denied(".env", ".env", "built-in", "may hold secrets"),
     errors.EditsFailed([(PATH, errors.NotFound(PATH)), ("b", errors.NoMatch("b", 0, "No line is like it."))]),

@@ -27,6 +27,7 @@ class Caller(Struct, frozen=True):
         traceparent: The trace that this call belongs to, as the W3C writes it; empty without one.
         apart: Others may be in the same conversation without knowing of it, as it has no name.
         hosts: The program around the model asks for itself, and the model sees nothing of the reply.
+        passing: Its conversation has no name of its own, and ends with this process.
         sees_others: Whether it may know who else works here: names of agents, conversations and tokens.
     """
 
@@ -38,6 +39,7 @@ class Caller(Struct, frozen=True):
     traceparent: str = ""
     apart: bool = False
     hosts: bool = False
+    passing: bool = False
     sees_others: bool = True
 
     @property

@@ -11,8 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from os import PathLike
-from typing import Any, Generic, Protocol, TypeVar, final
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,19 +25,30 @@ from readroom.core.deadline import Deadline
 from readroom.core.limits import MIN_REPLY_BYTES
 from readroom.core.limits.session import STORE_BYTES
 from readroom.core.log import log
+from readroom.core.lru import LruCache
+from readroom.core.paths import WorkPath
 from readroom.core.policy.changes import WriteTargets
 from readroom.core.policy.guard import Guard
 from readroom.core.session.conversation import Session, State
+from readroom.core.session.first_words import FirstWords
 from readroom.core.session.gatekeeper import CallContext
 from readroom.core.session.meter import counted
 from readroom.core.since import Since
 from readroom.core.since.authors import Authors
-from readroom.core.stores.base import Store
-from readroom.core.values import Cap, Fact, ReadResult, Reply
-from readroom.core.values.history import UndoRequest
-from readroom.core.values.verbs import BY_REQUEST, changes
+from readroom.core.values import Cap, Fact, ReadResult, Reply, Request, Result
+from readroom.core.values.files import Warn
+from readroom.core.values.history import DiffRequest, HistoryRequest, UndoRequest
+from readroom.core.values.verbs import BY_REQUEST, changes, is_edit
+
+if TYPE_CHECKING:
+    from readroom.core.config.roots import RootLike
+    from readroom.core.engine import Engine
+    from readroom.core.stores.review.tree import Holder
 
 W = TypeVar("W", bound=Closeable)
+
+_VIEWS = 256
+"""Conversations whose changes wait, of which caches are kept; what waits is on disk."""
 
 
 def _of_past(tool: str, **arguments: Fact) -> tuple[str, dict[str, Fact]]:
@@ -154,8 +164,8 @@ class Workspace(Closeable):
 
     def __init__(
         self,
-        root: str | PathLike[str] | Store,
-        *,
+        root: RootLike,
+        *others: RootLike,
         settings: config.Settings | None = None,
         state: State | None = None,
     ) -> None:
@@ -163,22 +173,31 @@ class Workspace(Closeable):
 
         Args:
             root: A local folder, or a store.
-            settings: Policy and limits from `config.load`; without it those of the root.
+            others: More folders or stores, each a folder of its own name in paths: `NAME=PATH`, `PATH:ro` for
+                one in which nothing may be changed, or a `config.roots.RootOption`.
+            settings: Policy and limits from `config.load`, or with others from `config.loaded`; without it
+                those of the roots.
             state: What other processes of the same server know; closing it stays with the caller.
 
         Raises:
             NotFound, NotAFolder: There is no such folder.
-            BadConfig: Its `readroom.toml` or an ignore file cannot be used.
+            BadValue: The folders cannot be served together.
+            BadConfig: A `readroom.toml` or an ignore file in them cannot be used.
         """
-        self._store = config.open_store(root)
-        self.settings = settings or config.load(self._store)
+        self._store, options = config.open_roots(root, others)
+        self.settings = config.complete(self._store, options, settings)
         self.limits = self.settings.limits
         self.state = state
         self.engine = config.engine(self._store, self.settings, state)
         self.gatekeeper = config.gatekeeper(self._store, self.settings, state)
         self._authors = Authors(self.engine.services.history, self.gatekeeper.journal)
         self._instances = Instances[Workspace]()
+        self.reviews = config.reviews(self._store, self.settings)
+        """The changes that wait for review; None where they are made at once."""
+        self._views: LruCache[Holder, Engine] = LruCache(_VIEWS)
         self._records: dict[str, Contract] = {}
+        self.folders = config.folders_of(self._store, self.settings)
+        self._first = FirstWords(config.about_folders(self.folders), self.gatekeeper)
 
     def read(self, /, path: str, **options: Fact) -> Reply:
         """Read a window of a file; options are those of `read_file`. Raises ReadroomError."""
@@ -266,6 +285,30 @@ class Workspace(Closeable):
         """Finds the files that may be changed."""
         return self.engine.services.targets
 
+    def view(self, caller: Caller) -> Engine:
+        """The engine that shows a caller the files: as they are, or with its own changes that wait."""
+        reviews = self.reviews
+        if reviews is None:
+            return self.engine
+        from readroom.core.review import holder_of
+        from readroom.core.stores.review import ReviewStore
+
+        holder = holder_of(caller)
+        engine = self._views.get(holder)
+        if engine is None:
+            base = self.guard
+
+            def allows(path: WorkPath) -> bool:
+                return base.decide(path, folder=False).allowed
+
+            waiting = ReviewStore(self._store, reviews.of(holder), allows)
+            engine = config.engine(waiting, config.reviewed(self.settings))
+            self._views.put(holder, engine)
+        store = engine.services.guard.store
+        assert isinstance(store, ReviewStore)
+        store.agent = caller.agent
+        return engine
+
     def tools(self, contract_name: str = "native", caller: Caller = ANONYMOUS) -> tuple[Offer, ...]:
         """The tools that this workspace offers, each with its schema and a `handler` that calls it."""
         call = partial(self.call, contract_name=contract_name, caller=caller)
@@ -278,15 +321,25 @@ class Workspace(Closeable):
     def contract(self, name: str) -> Contract:
         """The contract of that name, configured for this workspace. Raises BadValue if there is none."""
         if name not in self._records:
-            settings, roots = self.settings, self._store.roots or (Setup().root,)
-            setup = Setup(roots[0], roots[-1], settings.contracts.get(name), settings.variables)
-            record = contract(name, setup)
-            if name == "native" and settings.history.tool:
+            record = replace(contract(name, self.setup(name)), runs=self.runs_commands)
+            if self._first.words:
+                record = replace(record, instructions=f"{record.instructions} {self._first.words}".strip())
+            if name == "native" and self.settings.history.tool:
                 from readroom.core.contracts.native.past import PAST
 
                 record = replace(record, tools=(*record.tools, PAST))
             self._records[name] = record
         return self._records[name]
+
+    def setup(self, name: str = "native") -> Setup:
+        """The setup of a contract for this workspace."""
+        settings, roots = self.settings, self._store.roots or (Setup().root,)
+        setup = Setup(roots[0], roots[-1], settings.contracts.get(name), settings.variables)
+        if not settings.others:
+            return setup
+        from readroom.core.contracts.absolute import of_roots
+
+        return of_roots(setup, config.paths_of_others(self._store))
 
     def perform(
         self,
@@ -312,7 +365,7 @@ class Workspace(Closeable):
             ReadroomError: Any class of `readroom.core.errors`.
         """
         record = self._records.get(contract_name) or self.contract(contract_name)
-        cap = self.cap(record, reply_bytes, tool)
+        cap = self._first.room(self.cap(record, reply_bytes, tool), caller)
         with CallContext(self.gatekeeper, caller, record, tool, arguments, cap) as visit:
             visit.news = self._news(record, caller)
             bound = record.bind(tool, arguments)
@@ -344,14 +397,13 @@ class Workspace(Closeable):
             cap = in_lines(cap, reply_lines)
         if not images:
             cap = replace(cap, images=False)
+        cap = self._first.room(cap, caller)
         with CallContext(self.gatekeeper, caller, record, tool, arguments, cap) as visit:
             visit.news = self._news(record, caller)
             try:
                 if granted is not None and record.tool(tool).name not in granted:
-                    raise errors.NotGranted(
-                        tool,
-                        [granted_tool.name for granted_tool in record.tools if granted_tool.name in granted],
-                    )
+                    offered = record.offered(commands=record.runs)
+                    raise errors.NotGranted(tool, [each.name for each in offered if each.name in granted])
                 bound = record.bind(tool, arguments)
                 if granted is not None and isinstance(bound.request, UndoRequest):
                     from readroom.core.contracts.history.rights import within  # few calls undo
@@ -412,7 +464,7 @@ class Workspace(Closeable):
     ) -> Reply:
         if record.seconds is not None:
             deadline = deadline.within(record.seconds)
-        engine = self.engine
+        engine, tells = self._engine_for(record, bound.request, caller), self._first.are_due(caller)
         if bound.store is not None:
             visit.news = None  # it is about files elsewhere
             engine = self._where(bound.store, caller, deadline).engine
@@ -431,6 +483,8 @@ class Workspace(Closeable):
                 if attempt.is_degraded:
                     continue  # without a reply: the next attempt returns counts only
                 raise
+            if self.reviews is not None and bound.store is None and engine is not self.engine:
+                result = _said_to_wait(attempt.request, result)
             if not attempt.content and isinstance(result, BY_REQUEST[type(attempt.request)].result):
                 result = counted(result, attempt.request)
             render = bound.wording.render
@@ -443,17 +497,26 @@ class Workspace(Closeable):
 
                 reply = record.remark(without_images(reply), "Not sent as an image: this client shows none")
             shown = reply.shown or result
-            attempt.result, attempt.reply = shown, visit.told(reply, shown)
+            reply = visit.told(reply, shown)
+            attempt.result, attempt.reply = shown, self._first.said(reply, record) if tells else reply
         if attempt.result is not None and changes(attempt.request):
             self._authors.take(attempt.result, caller)
-        return visit.settled()
+        reply = visit.settled()
+        if tells:
+            self._first.were_said(caller)
+        return reply
+
+    def _engine_for(self, record: Contract, request: Request, caller: Caller) -> Engine:
+        """The engine for a call: people look into the past, and take changes back, in the folder itself."""
+        of_the_past = record.name == "history" or isinstance(request, HistoryRequest | DiffRequest)
+        return self.engine if of_the_past else self.view(caller)
 
     def _news(self, record: Contract, caller: Caller) -> Since | None:
         """The changes since the conversation of a call saw files; None without a conversation."""
         if caller.hosts or not (caller.is_one_reader or caller.apart):
             return None
         session = self.gatekeeper.session(caller.session)
-        return Since(self.engine.under(record.terms), session, caller, record, self._authors)
+        return Since(self.view(caller).under(record.terms), session, caller, record, self._authors)
 
     def _where(self, store: str, caller: Caller, deadline: Deadline) -> Workspace:
         """The workspace for a call: this one, or a store in memory of the same conversation.
@@ -477,3 +540,15 @@ class Workspace(Closeable):
             return Workspace(files, settings=config.in_memory(self.settings))
 
         return self._instances.of((caller.token, caller.session, store), make)
+
+
+_WAITS = Warn("waits_for_review", "nobody else sees it until a person accepts it")
+
+
+def _said_to_wait(request: Request, result: Result) -> Result:
+    """The result of a change with the remark that it waits."""
+    if not is_edit(request) or not changes(request):
+        return result
+    from readroom.core.engine.suggest import with_warnings
+
+    return with_warnings(result, [_WAITS])

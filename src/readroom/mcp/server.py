@@ -67,7 +67,8 @@ def caller(meta: Mapping[str, Any] | None, client: str | None, header: str | Non
     if len(session) > LEDGER_NAME_CHARS:  # cut off, two conversations could be one
         session = as_key(session, LEDGER_NAME_CHARS)
     trace = trace_of((meta or {}).get(TRACE_META))
-    return Caller(agent=(client or "")[:LEDGER_NAME_CHARS], session=session, face="mcp", traceparent=trace)
+    agent, passing = (client or "")[:LEDGER_NAME_CHARS], session == _PROCESS
+    return Caller(agent=agent, session=session, face="mcp", traceparent=trace, passing=passing)
 
 
 def _names_session(meta: Mapping[str, Any] | None) -> bool:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import readroom
+
 SSHD = next(
     (path for path in ("/usr/sbin/sshd", shutil.which("sshd")) if path and os.path.exists(path)), None
 )
@@ -48,7 +50,8 @@ class Sshd:
         self.ports = dict(zip(MACHINES, _free_ports(len(MACHINES)), strict=True))
         for name in ("home", "bin", "old", "bare", "another", "client"):
             (folder / name).mkdir()
-        _program(folder / "bin/readroom", f'exec {sys.executable} -P -m readroom "$@"')
+        source = Path(readroom.__file__).parents[1]
+        _program(folder / "bin/readroom", f'PYTHONPATH={source} exec {sys.executable} -P -m readroom "$@"')
         _program(folder / "old/python3", "echo 3.8.10")
         for name in ("old", "bare"):
             (folder / name / "uname").symlink_to(shutil.which("uname") or "/bin/uname")

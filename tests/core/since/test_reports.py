@@ -15,15 +15,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.core.caller import Caller
+from readroom.core.config import Settings
 from readroom.core.contracts import NAMES
+from readroom.core.deadline import Deadline
 from readroom.core.errors import NotFound, Stale
 from readroom.core.limits.session import SEEN_FILES
+from readroom.core.policy.commands import CommandPolicy
 from readroom.core.session.seen import SeenFile, SeenLines
-from readroom.core.since import words
 from readroom.core.since.look import _place
+from readroom.core.since.values import CLOSELY
 from readroom.core.stores.local import LocalStore
 from readroom.core.text.edits.diff import blocks
 from readroom.core.values import Reply, Version
+from readroom.core.values.history import UndoRequest, UndoResult
 from readroom.core.workspace import Workspace
 
 FACT = "changed_since_seen"
@@ -50,6 +54,7 @@ def told(workspace: Workspace, caller: Caller = ONE) -> str:
 
 def news(reply: Reply) -> Sequence[Mapping[str, Any]]:
     found: Any = reply.facts.get(FACT, [])
+    assert isinstance(found, list)
     return found
 
 
@@ -162,7 +167,7 @@ def test_many_files_are_counted(folder: Path) -> None:
         for number in range(12):
             (folder / f"f{number:02}").write_text("y\n")
         reply = call(workspace, "list_directory", path=".")
-        assert reply.text.count("Changed since") == words.SENTENCES
+        assert reply.text.count("Changed since") == CLOSELY
         assert reply.text.endswith("] [7 more files that you saw have changed]")
         assert len(news(reply)) == 12
         assert told(workspace) == ""
@@ -365,7 +370,7 @@ def test_a_stale_refusal_of_an_unknown_editor_has_the_time(folder: Path) -> None
 @pytest.mark.parametrize("name", sorted({*NAMES} - {"native", "coder", "inspect_agents"}))
 def test_contracts_say_it_where_they_have_room(folder: Path, name: str) -> None:
     """Contracts with prescribed words carry the news as a fact alone."""
-    asked = {
+    asked: tuple[str, Any, str] = {
         "everruns": ("read_file", {"path": "/workspace/a.py"}, '"notes":["Changed since you saw it: '),
         "rnd": ("rd_read", {"path": "a.py"}, "Changed since you saw it: "),
         "kilo": ("read_file", {"path": "a.py"}, ""),
@@ -498,3 +503,48 @@ def test_a_move_to_a_denied_name_names_it_to_nobody(folder: Path) -> None:
             assert not call(other, "change_files", TWO, changes=[move]).is_error
         (folder / ".readroomignore").write_text("secret.py\n")
         assert "secret" not in str(call(workspace, "list_directory", path=".").facts[FACT])
+
+
+def test_own_commands_are_no_news_until_their_call_ends(folder: Path) -> None:
+    settings = Settings(commands=CommandPolicy(enabled=True, confinement="none"))
+    with Workspace(folder, settings=settings) as workspace:
+        call(workspace, "read_file", path="a.py")
+        call(workspace, "read_file", TWO, path="a.py")
+        done = call(workspace, "run_command", command="echo more >> a.py")
+        assert not done.is_error, done.text
+        assert told(workspace) == ""
+        assert told(workspace, TWO).startswith("Only grew since you saw it: a.py")
+        failed = call(workspace, "run_command", command="echo x > a.py; sleep 60", timeout_s=1)
+        assert "since you saw" not in failed.text
+        assert told(workspace) == ""
+        begun = call(
+            workspace,
+            "run_command",
+            command="while [ ! -e go ]; do sleep 0.05; done; echo y > a.py",
+            background=True,
+        )
+        assert not begun.is_error, begun.text
+        (folder / "go").touch()
+        said = ""
+        ends = time.monotonic() + 60
+        while not said and time.monotonic() < ends:
+            said = told(workspace)
+        assert said.startswith("Changed since you saw it: a.py"), "nobody can say which program it was"
+
+
+def test_an_undo_by_the_conversation_is_no_news_and_by_a_person_is(folder: Path) -> None:
+    with Workspace(folder) as workspace:
+        call(workspace, "read_file", path="a.py", offset=40, limit=10)
+        call(workspace, "read_file", TWO, path="a.py", offset=40, limit=10)
+        edit(workspace, ONE, "line 45\n", "x\n")
+        assert told(workspace, TWO)
+        undone = workspace.engine.perform(
+            UndoRequest(path="a.py"),
+            workspace.cap(workspace.contract("native")),
+            Deadline(),
+            Caller(face="cli"),
+        )
+        assert isinstance(undone, UndoResult)
+        assert (folder / "a.py").read_text() == numbered(1, 100)
+        for caller in (ONE, TWO):
+            assert "a.py, just now" in told(workspace, caller)

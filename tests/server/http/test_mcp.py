@@ -74,7 +74,7 @@ def connect(
     what: What,
     *,
     at: str = "",
-    take: Callable[[Any], Awaitable[None]] | None = None,
+    take: Any = None,
     **headers: str,
 ) -> None:
     """Do something with the official client, within a time; `take` gets what comes by itself."""

@@ -137,7 +137,7 @@ class Contract(Struct, frozen=True, dict=True):
     `reply_bytes` is the cap on a reply's text. An operator can lower every cap, and raise those that
     no document prescribes (`raisable`).  `render` words a result under the cap that the engine
     selected for; `to_call` is the call for a request, None when the contract has none.
-    `commands` are tools that run programs: offered only where policy allows that.
+    `commands` are tools that run programs: offered only where policy allows that, as `runs` says.
     `unlisted` can be called and are never listed: other names of tools that are.
     `routes` have addresses of their own over HTTP: never listed as tools.
     `remark` adds a sentence about the call itself to a reply, such as how much of a budget is left.
@@ -168,6 +168,7 @@ class Contract(Struct, frozen=True, dict=True):
     raisable: bool = False
     notice: str = ""
     by_lines: bool = False
+    runs: bool = False
 
     @cached_property
     def by_name(self) -> Mapping[str, Tool]:
@@ -192,7 +193,7 @@ class Contract(Struct, frozen=True, dict=True):
         named = self.by_name.get(name)
         if named is not None:
             return named
-        raise UnknownTool(name, [tool.name for tool in self.tools])
+        raise UnknownTool(name, [tool.name for tool in self.offered(commands=self.runs)])
 
     def cap_of(self, name: str) -> int:
         """The cap on the replies of a tool, even an unknown one."""

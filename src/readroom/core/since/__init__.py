@@ -12,10 +12,9 @@ May be touched: with the laws of `tests/laws/test_since.py`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from msgspec.structs import replace
 
@@ -28,15 +27,16 @@ from readroom.core.log import log
 from readroom.core.paths import WorkPath
 from readroom.core.session.conversation import Session, ShownLines
 from readroom.core.session.seen import SeenFile
-from readroom.core.since import words
 from readroom.core.since.authors import Authors
-from readroom.core.since.look import looked_at
 from readroom.core.since.note import Notes
-from readroom.core.since.values import News, What
+from readroom.core.since.values import CLOSELY, News, What
 from readroom.core.text import hashes
-from readroom.core.values import Fact, Reply, Request, Result
+from readroom.core.values import Reply, Request, Result
 from readroom.core.values.history import Author
 from readroom.core.values.verbs import changes
+
+if TYPE_CHECKING:
+    from readroom.core.since.report import Report
 
 LOOK_S = 0.05
 """Longest time for the stats of one call: a network file system may take milliseconds for each."""
@@ -46,9 +46,6 @@ CLOSE_S = 0.3
 
 SHARE = 4
 """News take at most this part of a reply."""
-
-FACT = "changed_since_seen"
-"""The fact with the news."""
 
 
 @final
@@ -67,7 +64,6 @@ class Since:
         self._began_ns = time.time_ns()
         self._found: Sequence[News] = ()
         self._told: Sequence[News] | None = None
-        self._explained: set[str] = set()
         self._changing = False
         self._files: Sequence[SeenFile] = ()
         self._still: set[str] = set()
@@ -96,7 +92,7 @@ class Since:
         """The bytes of a reply that the news may need."""
         if not self._found:
             return 0
-        return min(cap // SHARE, sum(len(line.encode()) * 2 + 8 for line in self._sentences(self._found, ())))
+        return min(cap // SHARE, self._report.size(self._found))
 
     def _news(self) -> list[News]:
         own, store = self._session.own, self._services.guard.store
@@ -114,10 +110,12 @@ class Since:
                 break
         if not differing:
             return []
+        from readroom.core.since.look import looked_at  # most calls find nothing
+
         found: list[News] = []
         deadline = Deadline(CLOSE_S)
         for seen in differing:
-            closely = len(found) < words.SENTENCES and not deadline.expired
+            closely = len(found) < CLOSELY and not deadline.expired
             news = looked_at(self._services, seen, deadline, closely=closely)
             if isinstance(news, SeenFile):
                 self._session.exchange(seen.path, seen, news)
@@ -172,55 +170,32 @@ class Since:
             return reply
         if self._told is None:
             self._told = [news for news in self._found if self._exchange(news)]
-        if not self._told:
-            return reply
-        said = [news for news in self._told if news.seen.path not in self._explained]
-        facts = [words.fact(news, named=self._may_name(news.author)) for news in self._told]
-        sent = reply.build_sent
-        reply = replace(
-            reply,
-            build_facts=partial(_with_news, reply.build_facts, facts),
-            build_sent=None if sent is None else partial(_with_news, sent, facts),
-        )
-        for sentence in self._sentences(said, [span.path for span in shown]):
-            reply = self._record.tell(reply, sentence)
-        return reply
+        return self._report.added(reply, self._told, [span.path for span in shown]) if self._told else reply
 
     def explain(self, error: errors.ReadroomError) -> None:
         """Add to the refusal of a stale change who made the other one, when, and where the lines are."""
         causes = [one for _, one in error.failures] if isinstance(error, errors.EditsFailed) else [error]
         for cause in causes:
-            if isinstance(cause, errors.Stale):
+            if not isinstance(cause, errors.Stale) or isinstance(cause, errors.AlreadyAppended):
+                continue
+            if cause.changed_at is None:
                 self._explain(cause)
 
     def _explain(self, error: errors.Stale) -> None:
-        if isinstance(error, errors.AlreadyAppended) or error.changed_at is not None:
-            return
         news = next((one for one in self._found if error.path in (one.seen.path, one.seen.name)), None)
         if news is not None:
             self._exchange(news)
-            self._explained.add(news.seen.path)
         else:
             news = self._unseen(error)
-        if news is None or news.at_ns is None:
-            return
-        named = self._may_name(news.author)
-        fact, author = words.fact(news, named=named), words.by(news.author, named=named)
-        if self._is_own(news.author):
-            author = "by this conversation"
-        error.add(
-            words.moment(news.at_ns, author),
-            words.of_seen(news.places),
-            at=fact["at"],
-            by=fact["by"],
-            lines=fact["lines"] or None,
-        )
+        if news is not None and news.at_ns is not None:
+            self._report.explain(error, news, own=self._is_own(news.author))
 
     def _unseen(self, error: errors.Stale) -> News | None:
         """The change of a file that the conversation was not shown, or has heard of already."""
         path = WorkPath(error.path)
         try:
-            version = self._services.guard.stat(path) and self._services.guard.store.version(path)
+            self._services.guard.stat(path)
+            version = self._services.guard.store.version(path)
         except errors.ReadroomError:
             return None
         if version is None:
@@ -230,39 +205,22 @@ class Since:
         return News(seen, seen, What.CHANGED, author=author, at_ns=at_ns)
 
     def _exchange(self, news: News) -> bool:
-        """Note that news are known; False if another call has told them."""
+        """Note that news are known; False if another call reports them, or if that cannot be noted."""
         seen, after = news.seen, news.after
-        if after is None or after.path == seen.path:
-            return self._session.exchange(seen.path, seen, after)
-        done = self._session.exchange(seen.path, seen, None)
-        if done:
-            self._session.exchange(after.path, None, after)
-        return done
+        with _unless_failed():
+            if after is None or after.path == seen.path:
+                return self._session.exchange(seen.path, seen, after)
+            done = self._session.exchange(seen.path, seen, None)
+            if done:
+                self._session.exchange(after.path, None, after)
+            return done
+        return False
 
-    def _sentences(self, told: Sequence[News], shown: Sequence[str]) -> list[str]:
-        said = [
-            words.sentence(
-                news,
-                self._spelled,
-                author=words.by(news.author, named=self._may_name(news.author)),
-                briefly=news.seen.path in shown,
-            )
-            for news in told[: words.SENTENCES]
-        ]
-        left = len(told) - len(said)
-        return [*said, words.more(left)] if left else said
+    @property
+    def _report(self) -> Report:
+        from readroom.core.since.report import Report  # most calls report nothing
 
-    def _spelled(self, request: Request) -> str:
-        from readroom.core.contracts.native.calls import as_tool_call, shown
-
-        if self._record.name == "native":
-            return shown(request)
-        call = self._record.to_call(request)
-        return "" if call is None else as_tool_call(call)
-
-    def _may_name(self, author: Author | None) -> bool:
-        """Whether the reader may know the names of the other one."""
-        return author is None or not self._caller.token or self._caller.token == author.token
+        return Report(self._record, self._caller)
 
     # --- after the call -------------------------------------------------------------------------
 
@@ -288,7 +246,3 @@ def _unless_failed() -> Iterator[None]:
         yield
     except errors.ReadroomError as error:
         log().warning("what a call showed or changed is not remembered: %s", error)
-
-
-def _with_news(build: Callable[[], dict[str, Fact]], facts: Sequence[Fact]) -> dict[str, Fact]:
-    return {**build(), FACT: list(facts)}

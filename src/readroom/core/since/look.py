@@ -21,6 +21,7 @@ from readroom.core.since.values import News, Place, What
 from readroom.core.stores.base import Source
 from readroom.core.text import encodings, hashes
 from readroom.core.text.edits.diff import DiffBlock, blocks, split
+from readroom.core.text.line_index import Shrunk
 from readroom.core.values import EntryKind, Version
 
 HASHED_BYTES = 4 * 1024 * 1024
@@ -46,6 +47,8 @@ def looked_at(services: Services, seen: SeenFile, deadline: Deadline, *, closely
         return News(seen, None, What.DENIED)
     except errors.NotFound:
         return _gone(services, seen)
+    except (Shrunk, errors.TimedOut, errors.Changed):
+        return seen  # it is being written; the next call looks again
     except errors.ReadroomError:
         return News(seen, None, What.REPLACED)
 
@@ -67,7 +70,7 @@ def _opened(
         return News(seen, known, What.BACK, at_ns=at_ns) if back else known
     assert known.digits is not None
     services.texts.put(source.real, known.digits, data)
-    old = None if seen.digits is None else services.texts.find(source.real, seen.digits)
+    old = None if seen.digits is None else _former(services, source.real, seen.digits, asks=closely)
     if old and data.startswith(old):
         return _grown(seen, known, data, len(old), at_ns)
     known = replace(known, grows=False)
@@ -75,6 +78,17 @@ def _opened(
     if old is None or not closely or not seen.lines:
         return news
     return _placed(services, news, known, source.real, (old, data))
+
+
+def _former(services: Services, real: WorkPath, digits: str, *, asks: bool = True) -> bytes | None:
+    """A former state of a file: as this process knows it, or as the history does, which takes a query."""
+    known = services.texts.find(real, digits)
+    if known is not None or not asks or services.history is None:
+        return known
+    try:
+        return services.history.former(real, hashes.full(digits))
+    except errors.ReadroomError:
+        return None
 
 
 def _moment(before: Version | None, now: Version) -> int:
@@ -185,7 +199,7 @@ def _at(
     """The place of lines in the state that is known: the conversation may have changed the file itself."""
     if run.digits == seen.digits:
         return (run.first, min(run.last, len(old)))
-    data = None if run.digits is None else services.texts.find(real, run.digits)
+    data = None if run.digits is None else _former(services, real, run.digits)
     shown = None if data is None else _lines(data)
     if shown is None:
         return None

@@ -9,6 +9,9 @@ from msgspec import Struct
 from readroom.core.session.seen import Lines, SeenFile
 from readroom.core.values.history import Author
 
+CLOSELY = 5
+"""Changed files of which a reply says where the lines are; of more it says how many."""
+
 
 class What(StrEnum):
     """The kinds of news."""

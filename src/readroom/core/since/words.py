@@ -14,9 +14,6 @@ from readroom.core.values.history import Author
 Spell = Callable[[Request], str]
 """A request as a call that the reader can send; empty if there is none."""
 
-SENTENCES = 5
-"""Files that a reply says something about; of more it says how many."""
-
 _PLACES = 3
 """Runs of lines that a sentence names."""
 

@@ -234,7 +234,7 @@ class Output(Struct, frozen=True):
 TreeAction: TypeAlias = Literal["created", "changed", "deleted", "moved"]
 
 Followed: TypeAlias = Literal["all", "visible", "no"]
-"""Which names were compared: "visible" leaves out those that are ignored or denied."""
+"""The names that were compared: "visible" leaves out those that are ignored or denied."""
 
 CHANGES_NAMED = 100
 """Changed names in a result; more are counted. A formatter or a code generator changes fewer."""
@@ -261,7 +261,7 @@ class TreeChange(Struct, frozen=True):
 
 
 class TreeChanges(Struct, frozen=True):
-    """What changed in the workspace while a command ran, by it or by others.
+    """Changes of the workspace while a command ran, by it or by others.
 
     Attributes:
         named: The changes by path; those below a changed folder are counted there.

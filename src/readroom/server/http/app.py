@@ -24,7 +24,7 @@ from readroom.core.values import Reply
 from readroom.mcp.access import Access
 from readroom.mcp.calls import Calls, Failed
 from readroom.mcp.server import Server
-from readroom.server.http import coder, gate, history, openapi
+from readroom.server.http import coder, gate, history, openapi, review
 from readroom.server.http.access_log import Exchange, Metrics
 from readroom.server.http.asking import Ask, here
 from readroom.server.http.awaiting import called, noted
@@ -85,6 +85,7 @@ def inside(
         route("/openapi.json", SHOWN, descriptions.openapi),
         route("/docs", SHOWN, descriptions.docs),
         route("/v1/sessions/{session}/compacted", ["POST"], _compacted),
+        *review.routes(calls),
         *history_routes(calls),
         Route(PATH, tools, methods=["POST"]),
         *coder.routes(calls, records),

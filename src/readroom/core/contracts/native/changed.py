@@ -1,4 +1,4 @@
-"""Words and facts for what changed in the workspace while a command ran, for every contract that says it."""
+"""Words and facts about the changes in the workspace while a command ran, for every contract that says it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _NAMED = 10
 _ACTIONS: Sequence[TreeAction] = ("created", "changed", "deleted", "moved")
 
 _FIRST = 3
-"""Of each kind of change at least so many are said."""
+"""The number of changes of each kind that are always named."""
 
 
 def sentences(changes: TreeChanges, spelled: Callable[[str], str] = str) -> list[str]:
-    """What changed, in a sentence or two; nothing if nothing did.
+    """Sentences about the changes; none if nothing changed.
 
     `spelled` gives a path the form that it has in a contract.
     """

@@ -1,10 +1,10 @@
-"""What changed in the workspace while a command ran, from the names and stats before and after it.
+"""Changes of the workspace while a command ran, found by names and stats before and after it.
 
 The walk looks at the names that searches show first.  What ignore files hide and what policy denies comes
 after them, with a bound of its own: such names are counted and never named.  A tree that is too large is not
 followed, which the result says.  Others may write at the same time, so a change is not always the command's.
 
-Knows: what of a tree is compared, how far, and what is told of it.
+Knows: what of a tree is compared, how far, and which names may be shown.
 Does not know: commands, and how a reply words it.
 May be touched: freely; what is named needs the guard's word.
 """
@@ -57,7 +57,7 @@ class _Seen(Struct, frozen=True):
 
 
 class _Tree(Struct, frozen=True):
-    """The names of a moment: those that may be told, and the others, None if they are too many."""
+    """The names of a moment: those that may be shown, and the others, None if they are too many."""
 
     shown: Mapping[WorkPath, _Seen]
     hidden: Mapping[WorkPath, tuple[_Seen, int]] | None
@@ -80,7 +80,7 @@ class Following:
         self._before = self._looked()
 
     def changes(self) -> TreeChanges:
-        """What is not as it was."""
+        """The names that are not as they were."""
         before, after = self._before, self._looked()
         if before is None or after is None:
             return TreeChanges(followed="no", problem=self._why)
@@ -100,7 +100,7 @@ class Following:
             return None
         try:
             self._guard.refresh()
-            return _Walk(self._guard, self._ignores, self._most).tree()
+            return _Look(self._guard, self._ignores, self._most).tree()
         except _TooMany:
             self._why = f"it has more than {self._most:,} names"
         except errors.TimedOut:
@@ -124,7 +124,7 @@ def seen_by(guard: Guard, changes: TreeChanges) -> TreeChanges:
 
 
 @final
-class _Walk:
+class _Look:
     """One walk: the names first, which cost little, and then their stats unless there are too many."""
 
     def __init__(self, guard: Guard, ignores: IgnoreTree, most: int) -> None:
@@ -134,7 +134,7 @@ class _Walk:
         self._deadline = Deadline(_FOLLOW_S)
 
     def tree(self) -> _Tree:
-        """All names. Raises _TooMany and TimedOut for those that may be told."""
+        """All names. Raises _TooMany and TimedOut for those that may be shown."""
         told: list[tuple[WorkPath, str]] = []
         hidden: list[tuple[WorkPath, str, int]] = []
         pending = deque([ROOT])
@@ -192,8 +192,8 @@ class _Walk:
         for path, some in groupby(names, key=itemgetter(0)):
             self._deadline.check()
             with _HeldFolder(self._guard, path) as folder:
-                for _, name, of in some if folder is not None else ():
-                    seen = _seen(folder, name)
+                for _, name, of in some:
+                    seen = None if folder is None else _seen(folder, name)
                     if seen is not None:
                         yield join(path, name), seen, of
 
@@ -276,7 +276,7 @@ def _of_one(path: WorkPath, old: _Seen, now: _Seen) -> TreeChange | None:
 
 
 def _moves(gone: Mapping[WorkPath, _Seen], new: Mapping[WorkPath, _Seen]) -> dict[WorkPath, WorkPath]:
-    """What has another name now, by its old one: the same file, and no other has it."""
+    """The new names of files and folders, by the old ones."""
     by_file: dict[tuple[int, int], WorkPath | None] = {}
     for path, seen in gone.items():
         by_file[seen.file] = None if seen.file in by_file else path
@@ -295,7 +295,7 @@ def _folded(changes: list[TreeChange]) -> list[TreeChange]:
         for change in changes
         if change.kind is EntryKind.FOLDER and change.action != "changed"
     }
-    below: dict[WorkPath, int] = {}
+    below: dict[str, int] = {}
     kept: list[TreeChange] = []
     for change in changes:
         above = ancestors(WorkPath(change.path))

@@ -40,7 +40,7 @@ from readroom.core.errors import ReadroomError, TimedOut
 from readroom.core.formats.kinds import is_archive_name, is_searched, suffix
 from readroom.core.limits import GREP_FILE_LEAST_S, HEAD_BYTES, MAX_PATH_DEPTH
 from readroom.core.limits.files import GREP_HEAD_START_S
-from readroom.core.paths import ROOT, WorkPath
+from readroom.core.paths import WorkPath
 from readroom.core.policy.guard import Guard
 from readroom.core.search import ripgrep
 from readroom.core.search.pattern import Pattern, is_mixed
@@ -388,10 +388,10 @@ def rounds_below(
     one file may take, `filled` says how much of the page is used so far, from 0 to 1.
     """
     noted = Noted()
-    if guard.folder is None:
+    if guard.folder_at(top.real) is None:
         walked = Walked(guard, top, scope, deadline, noted)
         return Rounds(walked, walked, noted)
-    root = opened.enter_context(guard.open_folder(ROOT)).fileno() if confined else None
+    root = opened.enter_context(guard.open_folder(guard.top_of(top.real))).fileno() if confined else None
     shared = (guard, top, scope, request, deadline)
     sought, spare = _sought(request, pattern)
     reports = ripgrep.Reports(logged=not scope.hints().names)
