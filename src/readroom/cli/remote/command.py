@@ -25,6 +25,12 @@ ROOTED: Final = frozenset((
 
 _TALKS: Final = "mcp"
 
+_QUESTIONS: Final = frozenset(("undo", "history"))
+"""Commands that ask a person who sits at a terminal."""
+
+_PLAIN: Final = 3
+"""Parts of a request from where there is no terminal: no size, and the address."""
+
 
 def asked(words: Sequence[str]) -> bool:
     """Whether a command line names another machine."""
@@ -79,8 +85,11 @@ def _ran(address: Address, words: Sequence[str]) -> int:
     from readroom.cli.remote.near import converse
 
     asks = sys.stderr.isatty() and sys.stdin.isatty()
-    source = 0 if _reads_input(words) else None
-    return converse(address, words, terminal(address), source, _take, asks=asks)
+    answers = sys.stdin.isatty() and not _QUESTIONS.isdisjoint(words[:2])
+    source = 0 if answers or _reads_input(words) else None
+    shown = terminal(address)
+    shown += ["in=1"] if answers and len(shown) > _PLAIN else []
+    return converse(address, words, shown, source, _take, asks=asks)
 
 
 def _reads_input(words: Sequence[str]) -> bool:
