@@ -75,6 +75,21 @@ def test_undoing_an_undo_works_and_counts_again(past: Past, root: Path) -> None:
         past.undo(path="a.txt")
 
 
+def test_undoing_an_undo_of_several_counts_all_of_them_again(past: Past, root: Path) -> None:
+    past.write("a.txt", "one\n")
+    past.write("made.txt", "made\n")
+    past.change(
+        action="delete", path="made.txt", expected_hash=past.workspace.read("made.txt").facts["content_hash"]
+    )
+    deleted = past.changes()[0].id
+    undone = past.undo(since_ns=0)  # "made.txt" needs no change: it was not there before, and is not there
+    assert undone.id is not None
+    past.undo(change=undone.id)
+    assert [change.undone_by for change in past.changes() if change.id <= deleted] == [None] * 3
+    past.undo(change=deleted)
+    assert (root / "made.txt").read_text() == "made\n"
+
+
 def test_a_deleted_folder_comes_back_with_bytes_modes_times_and_links(past: Past, root: Path) -> None:
     (root / "d/deep/empty").mkdir(parents=True)
     (root / "d/a.bin").write_bytes(bytes(range(256)))
