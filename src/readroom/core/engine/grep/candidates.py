@@ -407,8 +407,8 @@ def rounds_below(
         if len(guard.tops) > 1:
             from readroom.core.engine.grep.sieve import Sieve  # few workspaces have several roots
 
-            sought = _sought(request, pattern)
-            passes = Sieve(guard, request, sought, deadline, share=share, confined=confined).passes
+            both = _sought(request, pattern)
+            passes = Sieve(guard, request, both, deadline, share=share, confined=confined).passes
         walked = Walked(guard, top, scope, deadline, noted, passes)
         return Rounds(walked, walked, noted)
     root = opened.enter_context(guard.open_folder(guard.top_of(top.real))).fileno() if confined else None

@@ -141,12 +141,6 @@ class ReviewStore:
         at = self.find(tree, path)
         return at.path, _stat(tree, at)
 
-    def is_still(self, path: WorkPath, version: Version | None) -> bool:
-        """Whether what is at a path surely has that version; quickly, where nothing waits."""
-        if not self.waiting.tree().nodes:
-            return self.base.is_still(path, version)
-        return self.version(path) == version
-
     def version(self, path: WorkPath) -> Version | None:
         """The identity of what is at a path, links followed; None if nothing is."""
         tree = self.waiting.tree()
