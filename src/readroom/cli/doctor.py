@@ -21,7 +21,7 @@ from readroom.cli.options import json_option, option, roots_argument, subcommand
 from readroom.cli.remote.address import Address, is_address, parsed
 from readroom.cli.roots import roots_of
 from readroom.core.errors import BadValue, ReadroomError
-from readroom.core.extras import OF_GRAMMARS, install
+from readroom.core.extras import OF_GRAMMARS, install, one_file
 from readroom.core.limits import HTTP_PORT
 from readroom.core.release import VERSION
 from readroom.core.stores.base import CONFINED
@@ -99,8 +99,8 @@ def _self() -> Iterator[Diagnosis]:
     yield Diagnosis("readroom", "ok", f"{VERSION}, {python}, {platform.system()} {platform.machine()}")
     where = shutil.which("readroom")
     if where is None:
-        script = os.path.join(os.path.dirname(sys.executable), "readroom")
-        remedy = f'Put its folder on the PATH: export PATH="{os.path.dirname(script)}:$PATH"'
+        folder = os.path.dirname(one_file() or sys.executable)
+        remedy = f'Put its folder on the PATH: export PATH="{folder}:$PATH"'
         yield Diagnosis("command", "note", "readroom is not on the PATH", remedy)
     else:
         yield Diagnosis("command", "ok", where)
