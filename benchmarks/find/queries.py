@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import tarfile
 from collections.abc import Sequence
@@ -79,10 +80,32 @@ def _unpack(given: Path, clones: Path | None, entry: Any, folder: Path) -> bool:
 
 
 def unpack(clone: Path, revision: str, folder: Path, below: str = ".") -> None:
-    """Put the files of a revision below a folder."""
-    command = ["git", "-C", str(clone), "archive", revision, below]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as archive:
-        subprocess.run(["tar", "x", "-C", str(folder)], stdin=archive.stdout, check=True)
+    """Put the files of a revision below a folder, without those that the clone does not hold."""
+    git = ["git", "-C", str(clone)]
+    listed = subprocess.run(
+        [*git, "ls-tree", "-r", "-z", "-l", revision, "--", *([] if below == "." else [below])],
+        capture_output=True,
+        check=True,
+    ).stdout
+    entries = [row.split(b"\t", 1) for row in listed.split(b"\0") if row.startswith(b"100")]
+    wanted = [(about.split(), path) for about, path in entries]
+    files = [(about[2], path) for about, path in wanted if about[3] != b"BAD"]
+    with subprocess.Popen(
+        [*git, "cat-file", "--batch"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as batch:
+        assert batch.stdin is not None
+        assert batch.stdout is not None
+        for blob, path in files:
+            batch.stdin.write(blob + b"\n")
+            batch.stdin.flush()
+            head = batch.stdout.readline().split()
+            if head[1] == b"missing":
+                continue
+            data = batch.stdout.read(int(head[2]) + 1)[:-1]
+            file = folder / os.fsdecode(path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+        batch.stdin.close()
 
 
 def _questions(path: Path, folder: Path) -> list[Question]:

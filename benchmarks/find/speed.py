@@ -34,7 +34,8 @@ QUESTIONS = ("where is a failed connection retried after a timeout", "how are co
 _CHILD = """
 import json, resource, sys, time
 from msgspec.structs import replace
-from readroom import Workspace, config
+from readroom import Workspace
+from readroom.core import config
 def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 found = []
 store = config.open_store(sys.argv[1])

@@ -54,6 +54,8 @@ def test_a_change_is_reported_once_by_whichever_process(root: Path, tmp_path: Pa
             said = [news(call(server, "one", "list_directory", path=".")) for _ in range(3)]
             assert [len(one) for one in said] == [1, 0, 0]
             assert said[0][0]["by"] == {"agent": "agent-two", "session": "two"}
+            same = [{"seen": [10, 14], "now": [10, 14], "new": []}]
+            assert said[0][0]["lines"] == same, "whichever process has shown them"
             assert not news(call(server, "two", "list_directory", path="."))
             assert not news(call(server, "", "list_directory", path="."))
         call(server, "one", "read_file", path="a.py")

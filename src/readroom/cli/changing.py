@@ -70,7 +70,7 @@ _ASKED = re.compile(
     rf"{re.escape(HashNeeded.advice)}|If all of them are meant, send entries=\d+\."
     rf"|(?:(?<=at any depth\. )|(?<=sha256:.{{12}}\. )){re.escape(EditsFailed.advice)}"
 )
-"""What tools advise where a change does not say what is there, which --now finds out for a person."""
+"""Advice of tools for a change that does not say what is there; a person has --now for that."""
 _HOW = f"`{_NOW}` takes it as it is."
 
 

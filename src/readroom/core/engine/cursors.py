@@ -8,6 +8,7 @@ hide others.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from hashlib import blake2s
 from typing import TypeAlias
 
@@ -15,7 +16,6 @@ from msgspec import Struct
 from msgspec.structs import fields, replace
 
 from readroom.core.errors import BadCursor, BadPath, OutsideRoot
-from readroom.core.limits.find import FIND_AHEAD
 from readroom.core.paths import parse
 from readroom.core.quoting import as_value
 from readroom.core.values import FindRequest, GrepRequest, GrepSort, ListRequest
@@ -183,16 +183,44 @@ def _grep_fingerprint(request: GrepRequest) -> str:
 
 
 # -----------------------------------------------------------------------------
-# Ranked searches: a score in a round, in a part of the tree.
+# Ranked searches: what was shown of the files of a round, in a part of the tree.
 # -----------------------------------------------------------------------------
 
 
 class FindPlace(Struct, frozen=True, order=True):
-    """The sort key of a passage or file in a round: smaller comes first."""
+    """The sort key of a file in a list of names: smaller comes first."""
 
     score: int
     path: str
+
+
+class FindRest(Struct, frozen=True):
+    """What is left of a passage that was cut: its lines from `line` on, then those before `best`.
+
+    `best` is the first line that was shown of it. Once the last line was, `line` is before `best`.  `file` is
+    the position of its file in the round.
+    """
+
+    file: int = 0
+    best: int = 0
     line: int = 0
+
+    def spans(self, first: int, last: int) -> list[tuple[int, int]]:
+        """The spans of lines that are left of a passage with these lines, in the order in which they come."""
+        if not self.line:
+            return [(first, last)]
+        if self.line < self.best:
+            spans = [(self.line, self.best - 1)]
+        else:
+            spans = [(self.line, last), (first, self.best - 1)]
+        spans = [(max(begin, first), min(end, last)) for begin, end in spans]
+        return [(begin, end) for begin, end in spans if begin <= end]
+
+    def behind(self, shown: tuple[int, int], first: int, last: int) -> FindRest | None:
+        """What is left after these lines of it were shown as well; None if nothing is."""
+        best = self.best or shown[0]
+        line = shown[1] + 1 if shown[1] < last else first
+        return None if line == best else FindRest(self.file, best, line)
 
 
 class FindCursor(Struct, frozen=True):
@@ -203,32 +231,44 @@ class FindCursor(Struct, frozen=True):
         until: The first path after them that was not read; "" for none. Scores depend on the files read, so
             the page after one that ran out of time must read the same files.
         round: How many rounds of the best files were split before.
-        after: Everything of this round up to here was shown; None at its beginning.
-        ahead: Which later ones were shown as well, to fill a page: one bit each, from the next one on.
+        counts: Of each file of this round, in their order, how many of its passages were shown, best first.
+        rest: What is left of a passage that was cut to fill the page before.
+        state: A checksum of what was ranked, to tell whether it changed in between: of what was seen of all
+            files, and within a round of the content of its files.
+        after: In a list of names, the last one that was shown.
     """
 
     since: str = ""
     round: int = 0
-    after: FindPlace | None = None
-    ahead: int = 0
+    counts: tuple[int, ...] = ()
     until: str = ""
+    rest: FindRest = FindRest()
+    state: int = 0
+    after: FindPlace | None = None
 
     @property
     def goes_on(self) -> bool:
         """Whether an earlier page ranked the same files, so that all of them must be looked at again."""
-        return bool(self.until or self.round or self.after)
+        return bool(self.until or self.round or self.after or self.is_within)
 
-    def shows(self, position: int) -> bool:
-        """Whether the item at this position after `after` was shown before."""
-        return bool(self.ahead >> position & 1)
+    @property
+    def is_within(self) -> bool:
+        """Whether some of its round was shown."""
+        return bool(any(self.counts) or self.rest.line)
 
 
 _FIND_BEGINNING = FindCursor()
 
+FIND_STATES = 1 << 16
+"""Values of the checksum: a change goes unnoticed once in 65,536 times, for two tokens."""
 
-def place_of(score: float, path: str, line: int = 0) -> FindPlace:
-    """The sort key for a score: best first, then by path and line."""
-    return FindPlace(-millionths(score), path, line)
+_FIND_NUMBERS = 7
+"""Numbers of a cursor. Those at the end are left out if they are 0."""
+
+
+def place_of(score: float, path: str) -> FindPlace:
+    """The sort key for a score: best first, then by path."""
+    return FindPlace(-millionths(score), path)
 
 
 def read_find_cursor(request: FindRequest) -> FindCursor:
@@ -236,44 +276,61 @@ def read_find_cursor(request: FindRequest) -> FindCursor:
     if request.cursor is None:
         return _FIND_BEGINNING
     rest = _rest(request, request.cursor, _find_fingerprint(request))
-    numbers, _, paths = rest.partition(".")
+    numbers, _, more = rest.partition(".")
+    counts, _, paths = more.partition(".")
     try:
-        number, length, score, line, ahead, *more = map(int, numbers.split("_"))
-        end = length + sum(more)
-        since, until, path = paths[:length], paths[length:end], paths[end:]
-        is_cut = (
-            len(since) + len(until) < end
-            or len(more) > 1
-            or (not path and (score or line or (ahead and not number)))
-        )
-        if min(number, length, line, ahead, *more) < 0 or ahead >> FIND_AHEAD or is_cut:
-            raise ValueError
-        after = FindPlace(-score, parse(path), line) if path else None
-        first, last = (parse(path) if path else "" for path in (since, until))
-        return FindCursor(first, number, after, ahead, last)
+        return _find_cursor([*map(_natural, numbers.split("_"))], counts, paths)
     except _UNREADABLE:
         raise _not_given(request, "a search") from None
+
+
+def _natural(digits: str) -> int:
+    """A number from 0 as cursors have it. Raises ValueError."""
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= _NATURAL_DIGITS):
+        raise ValueError
+    return int(digits)
+
+
+_NATURAL_DIGITS = 18
+
+
+def _find_cursor(numbers: Sequence[int], counts: str, paths: str) -> FindCursor:
+    """The cursor with these numbers and paths. Raises ValueError, BadPath, OutsideRoot."""
+    if len(numbers) > _FIND_NUMBERS:
+        raise ValueError
+    number, length, other, state, file, best, line = (*numbers, *[0] * (_FIND_NUMBERS - len(numbers)))
+    since, until, path = paths[:length], paths[length : length + other], paths[length + other :]
+    first, last = (parse(path) if path else "" for path in (since, until))
+    if len(since) + len(until) < length + other or state >= FIND_STATES or bool(best) != bool(line):
+        raise ValueError
+    if path:
+        return FindCursor(first, number, (), last, after=FindPlace(-_natural(counts), parse(path)))
+    shown = tuple(map(_natural, counts.split("-"))) if counts else ()
+    return FindCursor(first, number, shown, last, FindRest(file, best, line), state)
 
 
 def write_find_cursor(request: FindRequest, cursor: FindCursor) -> str:
     """The cursor that continues `request` at this place."""
     since, until = (as_value(path) if path else "" for path in (cursor.since, cursor.until))
-    after = cursor.after or FindPlace(0, "")
-    path = as_value(after.path) if after.path else ""
-    numbers = [
-        cursor.round,
-        len(since),
-        -after.score,
-        after.line,
-        cursor.ahead,
-        *([len(until)] if until else []),
-    ]
-    return f"{_find_fingerprint(request)}.{'_'.join(map(str, numbers))}.{since}{until}{path}"
+    rest = cursor.rest
+    numbers = [cursor.round, len(since), len(until), cursor.state, rest.file, rest.best, rest.line]
+    counts, paths = list(cursor.counts), f"{since}{until}"
+    while len(numbers) > 1 and not numbers[-1]:
+        numbers.pop()
+    while counts and not counts[-1]:
+        counts.pop()
+    shown = "-".join(map(str, counts))
+    if cursor.after is not None:
+        shown, paths = str(-cursor.after.score), paths + as_value(cursor.after.path)
+    place = ".".join(("_".join(map(str, numbers)), shown, paths)).rstrip(".")
+    return f"{_find_fingerprint(request)}.{place}"
 
 
 def _find_fingerprint(request: FindRequest) -> str:
+    # Outlines have the order of passages, so that one can go on where the other ends.
+    order = "files" if request.output == "files" else "parts"
     arguments = (
-        *(request.query, request.path, request.glob, request.type, request.output),
+        *(request.query, request.path, request.glob, request.type, order),
         [*sorted(request.include), *(["documents"] if request.documents else [])],
     )
     return _digest(arguments, CURSOR_DIGITS)

@@ -205,6 +205,9 @@ class SameFile(base.UsageError):
 
     def _fill(self) -> None:
         self.both = joined((self.path, self.other), " and ")
+        if self.path == self.other:
+            self.message = f"{joined((self.path,))} is in two changes of one call"
+            self.advice = "Send all edits of a file together, its other changes in another call."
 
 
 class Inside(base.UsageError):

@@ -44,13 +44,16 @@ _CHUNK_NAMES, _CHUNK_BYTES = 500, 8 * 1024 * 1024
 """Names, and bytes of files, that are written in one transaction, for which other processes wait."""
 
 
+_PRUNED_CHANGES, _PRUNED_PART = 16, 256
+"""Changes, and the part of all that may be kept, after which it is looked again whether the rest fits."""
+
 _SMALL_BYTES = 64 * 1024
 """Files up to this size are compressed while the database is held: it takes less than looking twice."""
 
 
 @final
 class Book:
-    """What is kept of one workspace. Safe to share between threads."""
+    """The history of one workspace. Safe to share between threads."""
 
     def __init__(self, store: Store, policy: HistoryPolicy, clock: Callable[[], int] = time.time_ns) -> None:
         """Open it. Raises HistoryFailed."""
@@ -58,8 +61,9 @@ class Book:
         self.store = store
         self.policy = policy
         self.database = Database(folder, log_bytes(self.policy))
-        self._clock = clock
+        self.clock = clock
         self._run: Run | None = None
+        self._changes_since = self._bytes_since = 0
         self.root, self.inode = _root(store)
         with self.database.transaction(write=True) as connection:
             self.workspace = _workspace(connection, self.root, self.inode)
@@ -68,7 +72,7 @@ class Book:
                 for (number,) in connection.execute("SELECT id FROM workspaces WHERE path = ?", (self.root,))
             ]
             known = {str(run) for (run,) in connection.execute(_RUNS)}
-            prune(connection, self.database, self.policy, self._clock())
+            prune(connection, self.database, self.policy, self.clock())
         if folder is not None:
             sweep(folder, known.__contains__)
         self.settle()
@@ -80,9 +84,9 @@ class Book:
         chunks = _chunks(drafts)
         first = [(draft, self._packed(draft)) for draft in next(chunks, [])]
         author = brief(author)
-        record, at_ns = msgspec.msgpack.encode(author), self._clock()
+        record, at_ns = msgspec.msgpack.encode(author), self.clock()
         with self.writing() as connection:
-            prune(connection, self.database, self.policy, at_ns)
+            self._prune(connection, sum(_size(draft) for draft, _ in first))
             made = connection.execute(
                 "INSERT INTO changes (workspace, at_ns, run, agent, token, session, record, proof, undoes)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -108,6 +112,17 @@ class Book:
             self.drop(change)
             raise
 
+    def _prune(self, connection: sqlite3.Connection, size: int) -> None:
+        """Look whether the rest fits, once in some changes or when much was added."""
+        self._changes_since += 1
+        self._bytes_since += size
+        if (
+            self._changes_since >= _PRUNED_CHANGES
+            or self._bytes_since >= self.policy.most_bytes // _PRUNED_PART
+        ):
+            self._changes_since = self._bytes_since = 0
+            prune(connection, self.database, self.policy, self.clock())
+
     def add(self, change: int, drafts: Iterable[Draft], first: int) -> int:
         """Write down more names of a change; how many it has."""
         return self._add(change, _chunks(drafts), first)
@@ -116,7 +131,7 @@ class Book:
         for chunk in chunks:
             pieces = [(draft, self._packed(draft)) for draft in chunk]
             with self.writing() as connection:
-                prune(connection, self.database, self.policy, self._clock())
+                self._prune(connection, sum(_size(draft) for draft in chunk))
                 for draft, packed in pieces:
                     self._insert(connection, change, count, draft, *packed)
                     count += 1
@@ -184,8 +199,20 @@ class Book:
             )
 
     def mark_again(self, by: int, names: Iterable[str]) -> None:
-        """What a change had taken back of these names counts again: it was taken back itself."""
+        """Count again what a change had taken back of these names, since it was taken back itself.
+
+        If nothing of that change is left, everything that it had taken back counts again, also of names that
+        it did not have to change, as those of a file that was made and deleted.
+        """
         with self.writing() as connection:
+            left = connection.execute(
+                "SELECT 1 FROM names WHERE change = ? AND undone IS NULL LIMIT 1", (by,)
+            ).fetchone()
+            if left is None:
+                connection.execute(
+                    "UPDATE names SET undone = NULL WHERE undone = ? AND change <> ?", (by, by)
+                )
+                return
             connection.executemany(
                 "UPDATE names SET undone = NULL WHERE undone = ? AND path = ?",
                 [(by, encoded(name)) for name in names],
@@ -303,13 +330,17 @@ def _workspace(connection: sqlite3.Connection, root: bytes, inode: int) -> int:
     return int(row[0])
 
 
+def _size(draft: Draft) -> int:
+    return len(draft.before_data or b"") + len(draft.after_data or b"")
+
+
 def _chunks(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
     """Names in groups that are written together; at least one group, which may be empty."""
     chunk: list[Draft] = []
     size = 0
     for draft in drafts:
         chunk.append(draft)
-        size += len(draft.before_data or b"") + len(draft.after_data or b"")
+        size += _size(draft)
         if len(chunk) >= _CHUNK_NAMES or size >= _CHUNK_BYTES:
             yield chunk
             chunk, size = [], 0

@@ -32,7 +32,6 @@ _TABLES = (
     " record BLOB NOT NULL, proof BLOB NOT NULL, undoes INTEGER, interrupted INTEGER NOT NULL DEFAULT 0)",
     "CREATE INDEX changes_of ON changes (workspace, id)",
     "CREATE INDEX changes_in ON changes (workspace, session, id)",
-    "CREATE INDEX changes_by ON changes (workspace, agent, id)",
     "CREATE INDEX changes_begun ON changes (run) WHERE run IS NOT NULL",
     "CREATE TABLE names (change INTEGER NOT NULL, number INTEGER NOT NULL, workspace INTEGER NOT NULL,"
     " path BLOB NOT NULL, other BLOB, record BLOB NOT NULL, proof BLOB NOT NULL, before INTEGER,"
@@ -101,13 +100,12 @@ class Database:
             self._lock.release()
 
     def used_bytes(self) -> int:
-        """What the database takes of its file, without pages that are free."""
+        """The size of the database in its file, without pages that are free."""
         with self._lock, self._failing():
             connection = self._current()
             (pages,) = connection.execute("PRAGMA page_count").fetchone()
             (free,) = connection.execute("PRAGMA freelist_count").fetchone()
-            (size,) = connection.execute("PRAGMA page_size").fetchone()
-        return int((pages - free) * size)
+        return int((pages - free) * _PAGE_BYTES)
 
     def cleared(self) -> bool:
         """Give free pages back and empty the log, so that nothing deleted is left; whether that worked."""
@@ -197,6 +195,7 @@ def _prepare(connection: sqlite3.Connection, path: str) -> None:
 
 
 def _make(connection: sqlite3.Connection) -> None:
+    connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("PRAGMA journal_mode = WAL").fetchall()
     connection.execute("BEGIN IMMEDIATE")

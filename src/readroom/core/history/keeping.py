@@ -1,7 +1,7 @@
 """Keep what a change takes away: written down before the change is made, settled when it was.
 
 Contents are read through the places that policy let through; a name inside a folder is asked about again.
-What cannot be kept is said in a warning, or refuses the change where the operator demands a past.
+If something cannot be kept, a warning says so, or the change is refused where the operator demands a past.
 """
 
 from __future__ import annotations
@@ -49,7 +49,6 @@ HELD_BYTES = 64 * 1024 * 1024
 _NEW_MODE = 0o666
 
 
-@final
 class CallRecorder:
     """Keeps the changes of one call. Used by one thread."""
 
@@ -114,7 +113,6 @@ class CallRecorder:
         return (book, *book.begin(self._author, self.undoes, drafts))
 
 
-@final
 class OpenRecord:
     """The record of one change."""
 
@@ -164,7 +162,7 @@ class OpenRecord:
             self.warnings = [Warn("no_history", reason)]
 
     def _forgo(self, reason: str) -> None:
-        """Go on without a record, or refuse."""
+        """Change without a record, or refuse."""
         self.failed()
         self._change = None
         if self._recorder.policy.required:
@@ -256,7 +254,7 @@ class OpenRecord:
                 yield Draft(at, NOTHING, after, None, None, data)
 
     def _removed(self, path: WorkPath, found: Stat, inside: Inside | None = None) -> Iterator[Draft]:
-        """What is at a name that goes, a folder before what is in it.
+        """The content of a name that goes, a folder before what is in it.
 
         Names that are not `inside` have moved out of it when it goes.
         """
@@ -371,7 +369,7 @@ def _not_kept(paths: Sequence[str], maximum: int) -> str:
 
 
 _COUNTED_BYTES = 256 * 1024
-"""Of larger files, no lines are counted."""
+"""The largest file whose changed lines are counted."""
 
 
 def _counted(before: bytes | None, after: bytes | None, is_new: bool) -> tuple[int | None, int | None]:

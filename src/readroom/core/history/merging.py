@@ -19,7 +19,7 @@ MERGED_BYTES = 4 * 1024 * 1024
 """Larger texts are not merged or compared."""
 
 DIFF_BYTES = 64 * 1024
-"""Of one diff that is shown; the rest is counted."""
+"""The maximum of one diff that is shown; the rest is counted."""
 
 
 class Merged(Struct, frozen=True):
@@ -67,7 +67,7 @@ def diff(before: bytes, after: bytes, room: int = DIFF_BYTES) -> Diff | None:
 
 
 def merged(after: bytes, before: bytes, now: bytes) -> Merged | None:
-    """What is there now, with the change taken back where that fits; None where lines cannot be compared."""
+    """The present text with the change taken back where that fits; None if lines cannot be compared."""
     encoding = encoding_of(after, before, now)
     if encoding is None:
         return None
@@ -95,7 +95,7 @@ def _touch(one: DiffBlock, other: DiffBlock) -> bool:
 
 
 def _moved(line: int, since: list[DiffBlock]) -> int:
-    """Where a line of the first text, which no block contains, is in the second one."""
+    """The place in the second text of a line of the first one that no block contains."""
     shift = 0
     for block in since:
         if block.old_end > line:

@@ -1,4 +1,4 @@
-"""What goes: one rule. Changes older than the days that are kept, then the oldest until the rest fits.
+"""One rule says what goes: changes older than the days that are kept, then the oldest until the rest fits.
 
 The oldest is the one with the smallest number, since clocks go back: what was made after a change that stays
 stays as well.

@@ -34,7 +34,7 @@ NAMES_SHOWN = 1_000
 
 
 class Selection(Struct, frozen=True):
-    """Which changes; None for any.
+    """The changes that are meant; None for any.
 
     Attributes:
         path: A real name; with everything below it.
@@ -94,6 +94,23 @@ def latest(book: Book, path: str) -> KeptChange | None:
         change = connection.execute(f"SELECT {CHANGE_COLUMNS} FROM changes WHERE id = ?", row[:1]).fetchone()
         kept, workspace = read_change(change)
         return replace(kept, names=[read_name(row).name], count=1, anew=workspace != book.workspace)
+
+
+_FORMER = 10
+"""The last changes of a name among which a former state is looked for."""
+
+
+def former(book: Book, path: str, start: str) -> bytes | None:
+    """The bytes of a former state of a name, by the start of its hash, if a recent change has kept them."""
+    for change in listed(book, Selection(path=path), _FORMER):
+        for row in rows_of(book, change.id, path):
+            states = ((row.before, row.name.before), (row.after, row.name.after))
+            for number, state in states if path in row.name.names else ():
+                known = state.content_hash is not None and state.content_hash.startswith(start)
+                data = book.content(number, state) if known else None
+                if data is not None:
+                    return data
+    return None
 
 
 def rows_of(book: Book, change: int, path: str | None = None) -> Sequence[NameRow]:

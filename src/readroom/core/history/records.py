@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from readroom.core.errors import ReadroomError
 from readroom.core.paths import require_normal
@@ -19,7 +20,7 @@ from readroom.core.values.history import NOTHING, Action, Author, ChangedName, E
 
 _PROOF_BYTES = 8
 _AUTHOR_CHARS = 200
-"""Of each text that a client chose."""
+"""The maximum of each text that a client chose."""
 
 
 class Damaged(Exception):
@@ -99,6 +100,8 @@ def decoded(name: bytes) -> str:
 
 def brief(author: Author) -> Author:
     """The author with texts that can be stored."""
+    if all(len(text) <= _AUTHOR_CHARS and text.isascii() for text in astuple(author)):
+        return author
     texts = (str(getattr(author, field))[:_AUTHOR_CHARS] for field in Author.__struct_fields__)
     return Author(*(text.encode("utf-8", "replace").decode() for text in texts))
 
@@ -144,7 +147,7 @@ def _read_state(state: _State | None) -> EntryState:
 
 def proof(*values: object) -> bytes:
     """A check of what a row says."""
-    return blake2b(repr(values).encode(), digest_size=_PROOF_BYTES).digest()
+    return blake2b(msgspec.msgpack.encode(values), digest_size=_PROOF_BYTES).digest()
 
 
 NAME_COLUMNS = "change, number, workspace, path, other, record, proof, before, after, undone"

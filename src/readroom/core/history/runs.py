@@ -1,4 +1,4 @@
-"""Which process a change belongs to that is being made, and whether that process lives.
+"""The process of a change that is being made, and whether it lives.
 
 Each process that changes something holds a lock on a file of its own.  A change that has begun and whose
 file nobody holds is what a killed process left.

@@ -1,4 +1,4 @@
-"""What is at a name now, in the words of the history. Policy is asked by those who show or change it."""
+"""The present content of a name. Policy is asked by those who show or change it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def target_of(store: Store, path: WorkPath) -> str | None:
 
 
 class SeenNow(Struct, frozen=True):
-    """What is at a name: its state, the bytes of a file that is not too large, its version and its stat."""
+    """The content of a name: its state, the bytes of a file that is not too large, version and stat."""
 
     state: EntryState = NOTHING
     data: bytes | None = None
@@ -79,7 +79,7 @@ class SeenNow(Struct, frozen=True):
 
 
 def now(store: Store, path: str, most_bytes: int) -> SeenNow:
-    """What is at a real name; nothing if a link has come onto the way. Raises Moved, ReadroomError."""
+    """The content of a real name; nothing if a link has come onto the way. Raises Moved, ReadroomError."""
     at = WorkPath(path)
     if at == ROOT:
         return SeenNow(EntryState("folder"))

@@ -13,11 +13,7 @@ that is asked for by its path is ranked in windows."""
 FIND_DOCUMENT_S = 2.0
 """Processor time of one document among others: 200 to 2,000 pages, so that those after it get theirs."""
 
-FIND_AHEAD = 16
-"""How many passages after the first that does not fit are tried to fill the page: a twentieth more is shown.
-The cursor has a bit for each."""
-
-FIND_SENTENCES_TOKENS = 65
+FIND_SENTENCES_TOKENS = 80
 """The share of the budget for the first and last line, with the next call, besides the question; at most a
 quarter of a small budget."""
 

@@ -73,6 +73,12 @@ class CountedText:
         """The text with plain letters."""
         return self._folded
 
+    def lowered(self, start: int, end: int) -> str:
+        """The text between two places, folded, in small letters."""
+        if self._added:
+            start, end = (at + bisect_left(self._added, at) for at in (start, end))
+        return self._low[start:end]
+
     def places(self, term: Term, maximum: int) -> Sequence[int]:
         """The first places of words with the stem of the term, at most `maximum`."""
         places = self._places.get(term.stem)

@@ -27,19 +27,23 @@ _GLANCED, _NAMED, _EXACT = range(3)
 class BestFirst:
     """The files for one question, best first. `len` is their number."""
 
-    def __init__(self, scale: Scale, glimpses: Sequence[Glimpse], examine: Examine) -> None:
+    def __init__(
+        self, scale: Scale, glimpses: Sequence[Glimpse], examine: Examine, *, program_first: bool = False
+    ) -> None:
+        """Begin; with `program_first`, files that are no program text come behind all others."""
         self._scale = scale
         self._examine = examine
+        self._divides = program_first
         self._older = older_versions(each.place for each in glimpses)
         self._ranked: list[RankedFile] = []
         # Equal scores are ordered by path, even if parts of them are still unknown.
-        self._left: list[tuple[int, str, int, Glimpse | RankedFile]] = []
+        self._left: list[tuple[bool, int, str, int, Glimpse | RankedFile]] = []
         for each in glimpses:
             if each.named:
-                best, step = scoring.best_named(scale, each, self._older), _NAMED
+                self._left.append(self._named(each))
             else:
-                best, step = scoring.best_possible(scale, each), _GLANCED
-            self._left.append((-millionths(best), each.path, step, each))
+                best = scoring.best_possible(scale, each)
+                self._left.append((False, -millionths(best), each.path, _GLANCED, each))
         heapq.heapify(self._left)
 
     def __len__(self) -> int:
@@ -61,20 +65,23 @@ class BestFirst:
         """The reasons for a file's score, the strongest first."""
         return scoring.explain_file(self._scale, file, self._older)
 
+    def _named(self, glimpse: Glimpse) -> tuple[bool, int, str, int, Glimpse | RankedFile]:
+        best, aside = scoring.best_named(self._scale, glimpse, self._older)
+        return aside and self._divides, -millionths(best), glimpse.path, _NAMED, glimpse
+
     def _advance(self) -> None:
         """Examine the most promising file more closely, or move it to the result."""
-        _, path, step, best = self._left[0]
+        aside, _, path, step, best = self._left[0]
         if isinstance(best, RankedFile):
             heapq.heappop(self._left)
             self._ranked.append(best)
             return
         if step == _GLANCED:
-            score = scoring.best_named(self._scale, best, self._older)
-            heapq.heapreplace(self._left, (-millionths(score), path, _NAMED, best))
+            heapq.heapreplace(self._left, self._named(best))
             return
         counted = self._examine(best)
         if counted is None:
             heapq.heappop(self._left)
             return
         file = scoring.rank(self._scale, counted, self._older)
-        heapq.heapreplace(self._left, (-millionths(file.score), path, _EXACT, file))
+        heapq.heapreplace(self._left, (aside, -millionths(file.score), path, _EXACT, file))

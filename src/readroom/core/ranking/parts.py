@@ -2,7 +2,8 @@
 
 A part is a definition, a gap between definitions, a section, or a window of lines where no grammar knows
 the text.  A part of more than `PART_LINES` lines is split, preferably at an empty line before a line with
-the least indent.  Parts cover every line that is not blank, once, in order.
+the least indent.  Parts cover every line once, in order; blank lines belong to the part above them, and a
+comment directly above a definition belongs to it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,6 +32,19 @@ _IMPORT = re.compile(
     r"\s*(?:import\b|from\s+\S+\s+import\b|#\s*include\b|(?:pub\s+)?use\s+[\w:{]|using\s+\w|require\b|package\s"
     r"|export\s+(?:\*|(?:type\s+)?\{)|(?:const|let|var)\s+.*=\s*require\(|extern\s+crate\b|@import\b|alias\s+[A-Z])"
 )
+_COMMENT = re.compile(
+    r"\s*(?://|--|/\*|\*(?:[ /]|\Z)|\{-|\(\*|;;|%%|#(?!\s*(?:include|if|el|endif|define|undef|pragma)\b))"
+)
+"""A line of comment in most languages, and no directive of C."""
+
+_LEAD_LINES = 3
+"""Lines without a blank one above a definition that belong to it; more are statements of their own."""
+
+_LICENCE = re.compile(
+    r"licen[cs]ed under|SPDX-License|copyright|permission is hereby granted|all rights reserved"
+    r"|redistribution and use",
+    re.IGNORECASE,
+)
 _IMPORTS = 2
 """Import lines from which a piece between definitions is a list of imports."""
 
@@ -44,6 +59,7 @@ class TextPart(Struct, frozen=True):
             signature, signature, qualified name. Nothing where it starts amid a definition.
         minor: The same of the fields, constants and inner functions in it, wherever it starts.
         imports: Whether it is outside of definitions and names definitions of other files.
+        legal: Whether it is a comment with the licence.
     """
 
     first: int
@@ -53,6 +69,7 @@ class TextPart(Struct, frozen=True):
     inside: tuple[tuple[int, str, tuple[str, ...]], ...] = ()
     minor: tuple[tuple[int, str, tuple[str, ...]], ...] = ()
     imports: bool = False
+    legal: bool = False
 
 
 def cut(lines: Sequence[str], items: Sequence[Item]) -> list[TextPart]:
@@ -62,7 +79,8 @@ def cut(lines: Sequence[str], items: Sequence[Item]) -> list[TextPart]:
         lines: All of its lines, without line ends.
         items: Its outline; empty if no grammar covers it.
     """
-    parts = list(_spans(lines, 1, len(lines), main_items(items), (), ()))
+    spans = list(_spans(lines, 1, len(lines), main_items(items), (), ()))
+    parts = list(_with_blank_lines(spans, len(lines)))
     firsts, minor = [part.first for part in parts], dict[int, list[tuple[int, str, tuple[str, ...]]]]()
     for row in rows(items):
         at = bisect_right(firsts, row.item.line) - 1
@@ -75,7 +93,26 @@ def cut_rows(lines: Sequence[str]) -> list[TextPart]:
     """Split a log or table into parts of a few lines."""
     firsts = range(1, len(lines) + 1, ROW_LINES)
     windows = ((first, min(first + ROW_LINES - 1, len(lines))) for first in firsts)
-    return [TextPart(first, last) for first, last in windows if any(map(str.strip, lines[first - 1 : last]))]
+    parts = [TextPart(first, last) for first, last in windows if any(map(str.strip, lines[first - 1 : last]))]
+    return list(_with_blank_lines(parts, len(lines)))
+
+
+def _with_blank_lines(parts: Sequence[TextPart], total: int) -> Iterator[TextPart]:
+    """The parts with the blank lines behind them, and before the first; many are parts themselves."""
+    first = 1
+    for part, following in pairwise([*parts, TextPart(total + 1, total)]):
+        if part.first - first < PART_LINES:
+            part = replace(part, first=first)
+        else:
+            yield from _blank(first, part.first - 1)
+        first = following.first if following.first - part.last <= PART_LINES else part.last + 1
+        yield replace(part, last=first - 1)
+    yield from _blank(first, total)
+
+
+def _blank(first: int, last: int) -> Iterator[TextPart]:
+    for at in range(first, last + 1, PART_LINES):
+        yield TextPart(at, min(at + PART_LINES - 1, last))
 
 
 def _spans(
@@ -88,13 +125,28 @@ def _spans(
 ) -> Iterator[TextPart]:
     at = first
     for item in items:
-        start, end = max(item.start, at), min(item.end, last)
+        start, end = max(_with_lead(lines, item.start, at), at), min(item.end, last)
         if end < start:
             continue
         yield from _pieces(lines, at, start - 1, names, signatures)
         yield from _definition(lines, start, end, item, names, signatures)
         at = end + 1
     yield from _pieces(lines, at, last, names, signatures)
+
+
+def _with_comment(lines: Sequence[str], start: int, least: int) -> int:
+    """The first line of a definition with the comment directly above it, as not every grammar has it."""
+    while start > least and _COMMENT.match(lines[start - 2]):
+        start -= 1
+    return start
+
+
+def _with_lead(lines: Sequence[str], start: int, least: int) -> int:
+    """The same with some lines directly above: `sig { void }`, a macro, a decorator without a grammar."""
+    start = first = _with_comment(lines, start, least)
+    while first > least and lines[first - 2].strip():
+        first -= 1
+    return first if start - first <= _LEAD_LINES else start
 
 
 def _definition(
@@ -111,7 +163,10 @@ def _definition(
         inside = tuple((row.item.line, row.item.signature, (*names, *row.path)) for row in rows([item]))
         yield TextPart(start, end, own, headed, inside)
         return
-    head = end if not item.members else max(start, min(item.members[0].start - 1, end))
+    head = end
+    if item.members:
+        inner = max(_with_comment(lines, item.members[0].start, start + 1), start + 1)
+        head = min(inner - 1, end)
     for at, part in enumerate(_pieces(lines, start, head, own, headed)):
         yield part if at else replace(part, inside=((item.line, item.signature, own),))
     yield from _spans(lines, head + 1, end, item.members, own, headed)
@@ -146,8 +201,19 @@ def _piece(
     names: tuple[str, ...],
     signatures: tuple[tuple[int, str], ...],
 ) -> TextPart:
-    imports = sum(1 for line in lines[first - 1 : last] if _IMPORT.match(line)) if not names else 0
-    return TextPart(first, last, names, signatures, imports=imports >= _IMPORTS)
+    if names:
+        return TextPart(first, last, names, signatures)
+    own = lines[first - 1 : last]
+    imports = sum(1 for line in own if _IMPORT.match(line)) >= _IMPORTS
+    return TextPart(first, last, names, signatures, imports=imports, legal=_is_legal(own))
+
+
+def _is_legal(own: Sequence[str]) -> bool:
+    """Whether lines are mostly a comment, and speak of a licence."""
+    if not any(map(_LICENCE.search, own)):
+        return False
+    written = [line for line in own if line.strip()]
+    return sum(1 for line in written if _COMMENT.match(line)) * 2 > len(written)
 
 
 def _breath(lines: Sequence[str], first: int) -> int:

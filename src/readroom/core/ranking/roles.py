@@ -101,6 +101,9 @@ _PATTERNS: tuple[tuple[Role, re.Pattern[str]], ...] = (
     (Role.EXPORTS, re.compile(r"(?:^|/)(?:package-info\.java|[^/]*\.d\.[cm]?ts)\Z")),
 )
 
+ASIDE = frozenset({Role.TEST, Role.EXAMPLE, Role.DOCUMENTATION, Role.LEGAL, Role.DATA, Role.GENERATED})
+"""Roles of text that is no part of the program. On a page it stands behind all of that."""
+
 _READ_CHARS = 20_000
 """Characters at the beginning of a text that say whether it confirms what its name suggests."""
 
@@ -132,6 +135,22 @@ def _lists_exports(text: str) -> bool:
     return listed * 3 >= len(lines) * 2
 
 
+_NOTED_CHARS = 1000
+"""Characters at the beginning of a text in which a generator leaves its note."""
+
+_NOTE = re.compile(
+    r"^\W*(?:@generated\b|(?:this (?:file|code) (?:is|was|has been) )?(?:\w+ )?"
+    r"(?:auto(?:matically)?[- ]?)?generated (?:by|from|with|using|file|code)\b|.*\bdo not (?:edit|modify)\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def _says_generated(text: str) -> bool:
+    """Whether the comment that a text begins with says that a program wrote it."""
+    head = text[:_NOTED_CHARS]
+    return ("enerated" in head or "GENERATED" in head) and _NOTE.search(head) is not None
+
+
 def _has_tests(text: str) -> bool:
     return _TESTED.search(text, 0, _READ_CHARS) is not None
 
@@ -149,7 +168,7 @@ _CONFIRMED: tuple[tuple[Role, re.Pattern[str], Callable[[str], bool]], ...] = (
 
 def confirmed(place: str, text: CountedText) -> Sequence[Role]:
     """The roles that a file has by its text, most of them only with a certain name."""
-    generated = (Role.GENERATED,) if text.is_dense else ()
+    generated = (Role.GENERATED,) if text.is_dense or _says_generated(text.folded) else ()
     named = [role for role, pattern, is_so in _CONFIRMED if pattern.search(place) and is_so(text.folded)]
     return (*generated, *named)
 
@@ -191,6 +210,14 @@ def roles(
     if query.asks_how_to:
         matching.pop(Role.DOCUMENTATION, None)
     return tuple(role for role in matching if not query.asks_for(*_ASKED.get(role, ())))
+
+
+def may_be_repeated(path: str) -> bool:
+    """Whether the name of a file says that its text may stand in other files as well, whatever is asked."""
+    return any(role in _REPEATED and pattern.search(path) for role, pattern in _PATTERNS)
+
+
+_REPEATED = frozenset({Role.DOCUMENTATION, Role.LEGAL, Role.GENERATED})
 
 
 def are_tests(names: Sequence[str], query: Query) -> bool:

@@ -70,7 +70,7 @@ def _opened(
         return News(seen, known, What.BACK, at_ns=at_ns) if back else known
     assert known.digits is not None
     services.texts.put(source.real, known.digits, data)
-    old = None if seen.digits is None else services.texts.find(source.real, seen.digits)
+    old = None if seen.digits is None else _former(services, source.real, seen.digits, asks=closely)
     if old and data.startswith(old):
         return _grown(seen, known, data, len(old), at_ns)
     known = replace(known, grows=False)
@@ -78,6 +78,17 @@ def _opened(
     if old is None or not closely or not seen.lines:
         return news
     return _placed(services, news, known, source.real, (old, data))
+
+
+def _former(services: Services, real: WorkPath, digits: str, *, asks: bool = True) -> bytes | None:
+    """A former state of a file: as this process knows it, or as the history does, which takes a query."""
+    known = services.texts.find(real, digits)
+    if known is not None or not asks or services.history is None:
+        return known
+    try:
+        return services.history.former(real, hashes.full(digits))
+    except errors.ReadroomError:
+        return None
 
 
 def _moment(before: Version | None, now: Version) -> int:
@@ -175,7 +186,7 @@ def _placed(
         at = _at(services, news.seen, run, real, old)
         if at is None:
             continue
-        place = _place((run.first, run.last), at, changed)
+        place = place_of((run.first, run.last), at, changed)
         places.append(place)
         if place.now is not None:
             after.append(SeenLines(*place.now, known.digits))
@@ -188,14 +199,14 @@ def _at(
     """The place of lines in the state that is known: the conversation may have changed the file itself."""
     if run.digits == seen.digits:
         return (run.first, min(run.last, len(old)))
-    data = None if run.digits is None else services.texts.find(real, run.digits)
+    data = None if run.digits is None else _former(services, real, run.digits)
     shown = None if data is None else _lines(data)
     if shown is None:
         return None
-    return _place((run.first, run.last), (run.first, run.last), blocks(shown, old)).now
+    return place_of((run.first, run.last), (run.first, run.last), blocks(shown, old)).now
 
 
-def _place(seen: Lines, at: Lines, changed: Sequence[DiffBlock]) -> Place:
+def place_of(seen: Lines, at: Lines, changed: Sequence[DiffBlock]) -> Place:
     """The place of lines after a change; `at` is where they were before it."""
     first, end = at[0] - 1, at[1]
     new_first, new_end, differ = first, end, []

@@ -202,7 +202,7 @@ class WriteTarget(Closeable, Protocol):
 
 
 class Kept(Struct, frozen=True):
-    """What something that comes back had: the mode, and the time of its last change in nanoseconds."""
+    """Mode and time of something that comes back, in nanoseconds since the epoch."""
 
     mode: int
     mtime_ns: int

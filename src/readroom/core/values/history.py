@@ -22,7 +22,7 @@ Kind: TypeAlias = Literal["absent", "file", "folder", "link"]
 
 
 class EntryState(Struct, frozen=True, omit_defaults=True):
-    """What was at a name.
+    """The state of a name.
 
     Attributes:
         kind: What it was; "absent" for nothing.
@@ -188,14 +188,14 @@ class HistoryResult(Struct, frozen=True):
 
 
 class DiffRequest(Struct, frozen=True):
-    """What a change did to its names, or to those at or below a path."""
+    """A request for the effect of a change on its names, or on those at or below a path."""
 
     change: int
     path: str = ""
 
 
 class NameDiff(Struct, frozen=True):
-    """What a change did to one name.
+    """The effect of a change on one name.
 
     Attributes:
         name: Its record.
@@ -253,7 +253,7 @@ class UndoRequest(Struct, frozen=True):
 
 
 class Undone(Struct, frozen=True):
-    """What an undo did to one name.
+    """The effect of an undo on one name.
 
     Attributes:
         path: The name.
@@ -295,7 +295,7 @@ class Conflict(Struct, frozen=True):
 
 
 class UndoResult(Struct, frozen=True):
-    """What an undo did, or would do.
+    """The effect of an undo, or of one that is only planned.
 
     Attributes:
         undone: By name.
@@ -322,7 +322,7 @@ class ForgetRequest(Struct, frozen=True):
 
 
 class ForgetResult(Struct, frozen=True):
-    """What went: changes that have no name left, names, and bytes of contents."""
+    """The extent of what was removed: changes that have no name left, names, and bytes of contents."""
 
     changes: int
     names: int

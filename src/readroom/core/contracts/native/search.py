@@ -275,30 +275,27 @@ def _file_rows(file: FoundFile, output: FindOutput) -> Iterator[str]:
 
 
 def _where(file: FoundFile) -> str:
-    """Which lines of it, or which parts of a document, its passages are from."""
-    if file.unit is None:
-        spans = _spans(file.passages)
-        return f"line{'s' if set('-,') & set(spans) else ''} {spans} of {file.total_lines}"
-    numbers = dict.fromkeys(str(passage.part) for passage in file.passages)
-    return f"{file.unit}{'' if len(numbers) == 1 else 's'} {', '.join(numbers)} of {file.total_parts}"
+    """Which lines of it its passages are, or which parts of a document they are from.
 
-
-def _spans(passages: Sequence[Passage]) -> str:
-    """The lines of passages, neighbours as one span."""
-    spans: list[tuple[int, int]] = []
-    for passage in passages:
-        if spans and passage.first <= spans[-1][1] + 1:
-            spans[-1] = (spans[-1][0], passage.last)
-        else:
-            spans.append((passage.first, passage.last))
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
+    The lines of several passages are only counted: their numbers stand before them.
+    """
+    if file.unit is not None:
+        numbers = dict.fromkeys(str(passage.part) for passage in file.passages)
+        return f"{file.unit}{'' if len(numbers) == 1 else 's'} {', '.join(numbers)} of {file.total_parts}"
+    first, last = file.passages[0].first, file.passages[-1].last
+    shown = sum(passage.last - passage.first + 1 for passage in file.passages)
+    if shown <= last - first:
+        return f"{shown} of {file.total_lines} lines"
+    return (
+        f"line {first} of {file.total_lines}" if shown == 1 else f"lines {first}-{last} of {file.total_lines}"
+    )
 
 
 def _reasons(whys: Sequence[Reason]) -> str:
     return ", ".join(f"{reason.what} {'*' if reason.factor else '+'}{reason.value:.2f}" for reason in whys)
 
 
-_OUTLINES = 'Outlines of the best files (view="outline") now show more than further pages.'
+_OUTLINES = "Outlines now show more than further pages"
 """From the second page on: measured on fixes, by the needed lines that this number of tokens shows."""
 
 
@@ -309,8 +306,10 @@ def _asides(result: values.FindResult) -> list[str | Aside]:
         left = [_number(result.more_passages, "more passage")] if result.more_passages else []
         left += [f"{_number(result.more_files, 'more file')} that match"] if result.more_files else []
         parts.append(f"{' and '.join(left)}.")
-        if result.request.cursor is not None and result.request.output == "passages":
-            parts.append(_OUTLINES)
+        for item in result.omitted:
+            if item.what == "signatures":  # its cursor is that of the next call, which follows
+                brief = f'{_OUTLINES}: the next call with output="outline".'
+                parts.append(brief if spells_tools() else Aside(_OUTLINES, item.request))
     if result.left_words:
         parts.append(f"{_number(result.left_words, 'word')} of the query not searched for.")
     for item in result.omitted:
@@ -345,14 +344,11 @@ def _asides(result: values.FindResult) -> list[str | Aside]:
     return parts
 
 
-def _did_not_fit(items: Sequence[values.Omission]) -> Iterator[Aside]:
-    """The call for the rest of a passage that was cut."""
+def _did_not_fit(items: Sequence[values.Omission]) -> Iterator[str]:
+    """Where the rest of a passage is that was cut."""
     if items:
         which = " and ".join(f"{item.first}-{item.last}" for item in items)
-        request = items[0].request
-        if isinstance(request, values.ReadRequest):
-            request = replace(request, limit=items[-1].last - items[0].first + 1)
-        yield Aside(f"Lines {which} did not fit", request)
+        yield f"Lines {which} did not fit; they come next."
 
 
 def _nothing(result: values.FindResult) -> str:

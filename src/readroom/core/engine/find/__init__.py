@@ -24,8 +24,14 @@ from typing import final, get_args
 from msgspec.structs import replace
 
 from readroom.core.deadline import Deadline
-from readroom.core.engine.cursors import FindCursor, place_of, read_find_cursor, write_find_cursor
+from readroom.core.engine.cursors import (
+    FindCursor,
+    place_of,
+    read_find_cursor,
+    write_find_cursor,
+)
 from readroom.core.engine.find.document import RanksDocuments
+from readroom.core.engine.find.filling import Filling
 from readroom.core.engine.find.kept import Apart
 from readroom.core.engine.find.opening import Opener, encoding_of, is_packed
 from readroom.core.engine.find.page import PageOfPassages, outlined, reasons_of, take_apart
@@ -39,7 +45,7 @@ from readroom.core.formats.kinds import UNKNOWN, is_searched, searched_as, sniff
 from readroom.core.formats.registry import provided, table
 from readroom.core.limits import CLOSING_BYTES, HEAD_BYTES, MAX_WARNINGS, find
 from readroom.core.quoting import first_of, quote
-from readroom.core.ranking import score as scoring
+from readroom.core.ranking import passages
 from readroom.core.ranking.order import BestFirst
 from readroom.core.ranking.query import Query, parse
 from readroom.core.ranking.score import RankedFile, RankedPart, Scale
@@ -230,8 +236,8 @@ class _Ranking:
     def page(self, seen: Seen) -> FindResult:
         """The page for the files that the first stage found."""
         scale = Scale(self._query, seen.glimpses, seen.files, seen.chars)
-        files = BestFirst(scale, seen.glimpses, seen.examine)
         names = self._request.output == "files" and self._large is None
+        files = BestFirst(scale, seen.glimpses, seen.examine, program_first=not names)
         output = self._names if names else self._passages
         return self._within_budget(lambda: self._complete(output(scale, seen, files), seen))
 
@@ -281,7 +287,7 @@ class _Ranking:
         if self._request.output == "outline" or sum(sizes.values()) <= FIND_OUTLINED_CHARS:
             return worth | {path for path, size in sizes.items() if size <= FIND_PARSED_CHARS}
         left = FIND_OUTLINED_CHARS
-        for path in scoring.most_promising(scale, [each.candidate for each in apart]):
+        for path in passages.most_promising(scale, [each.candidate for each in apart]):
             if sizes[path] <= min(left, FIND_PARSED_CHARS):
                 left -= sizes[path]
                 worth.add(path)
@@ -307,33 +313,32 @@ class _Ranking:
         if number not in self._rounds:
             apart = self._apart(scale, files, self._patient if is_first else self._deadline)
             if seen.files == 1 and apart:
-                scale = Scale.within(self._query, apart[0].candidate)
-            self._rounds[number] = apart, scoring.rank_parts(scale, [file.candidate for file in apart])
+                scale = passages.scale_within(self._query, apart[0].candidate)
+            self._rounds[number] = apart, passages.rank_parts(scale, [file.candidate for file in apart])
         return self._rounds[number]
 
     # --- pages ---------------------------------------------------------------------------------
 
     def _passages(self, scale: Scale, seen: Seen, files: BestFirst) -> FindResult:
         """A page of parts of the best files, then of the next ones, until it is full."""
-        request, cursor = self._request, self.cursor
+        request = self._request
         page = PageOfPassages(request.output, self._tokens, self._size)
+        filling = Filling(page, self.cursor, seen)
         while True:
-            begin = cursor.round * FIND_FILES_APART
+            number = filling.cursor.round
+            begin = number * FIND_FILES_APART
             try:
                 best = files.first(begin + FIND_FILES_APART)[begin:]
-                apart, parts = self._parts(scale, seen, best, cursor.round, is_first=not page.shown)
+                apart, parts = self._parts(scale, seen, best, number, is_first=not page.shown)
             except TimedOut as error:
                 if not page.shown:
                     raise self._by_word(error) from None
-                waiting = 0
                 break
-            page.begin(apart, scale)
-            cursor, waiting = self._shown(page, cursor, parts)
-            if waiting:
+            page.begin(apart, scale, explain=request.explain)
+            filling.fill(apart, parts)
+            if filling.waiting or filling.cursor.round * FIND_FILES_APART >= len(files) or not page.has_room:
                 break
-            cursor = replace(cursor, round=cursor.round + 1, after=None, ahead=0)
-            if cursor.round * FIND_FILES_APART >= len(files) or not page.has_room:
-                break
+        cursor, waiting = filling.cursor, filling.waiting
         taken = (cursor.round + 1) * FIND_FILES_APART if waiting else cursor.round * FIND_FILES_APART
         left = max(0, len(files) - taken)
         self._used = self._tokens - page.left
@@ -344,13 +349,19 @@ class _Ranking:
         return FindResult(
             request,
             shown_files,
-            shown=page.shown,
+            shown=sum(len(file.passages) for file in shown_files),
             more_passages=waiting,
             more_files=left,
-            omitted=page.omitted(),
-            warnings=page.warnings(),
+            omitted=[*page.omitted(), *self._outlines(cursor, seen, waiting + left)],
+            warnings=[*filling.warnings, *page.warnings()],
             next=self._next_page(cursor, seen) if waiting or left else None,
         )
+
+    def _outlines(self, cursor: FindCursor, seen: Seen, left: int) -> Iterator[Omission]:
+        """From the second page on, the call that goes on with signatures instead of passages."""
+        if left and self.cursor.goes_on and self._request.output == "passages":
+            following = self._next_page(cursor, seen)
+            yield Omission("signatures", 1, left, "budget", request=replace(following, output="outline"))
 
     def _by_word(self, error: TimedOut) -> TimedOut:
         """The error with a plain search for one word, which works through a tree page by page."""
@@ -358,32 +369,6 @@ class _Ranking:
         word = max(re.findall(r"\w+", request.query), key=len)
         by_word = GrepRequest(word, request.path, request.glob, request.type, fixed=True, ignore_case=True)
         return TimedOut(error.seconds, "Search for one of its words instead.", next_request=by_word)
-
-    def _shown(
-        self, page: PageOfPassages, cursor: FindCursor, parts: Sequence[RankedPart]
-    ) -> tuple[FindCursor, int]:
-        """Add as many parts as fit; the cursor after them, and how many are left.
-
-        After the first that does not fit, shorter ones fill the page.
-        """
-        placed = [(place_of(part.score, part.path, part.part.first), part) for part in parts]
-        remaining = [(place, part) for place, part in placed if cursor.after is None or place > cursor.after]
-        shown = {at for at in range(min(find.FIND_AHEAD, len(remaining))) if cursor.shows(at)}
-        first = None
-        for at, (_, part) in enumerate(remaining):
-            if at in shown:
-                continue
-            if first is not None and (at - first >= find.FIND_AHEAD or not page.has_room):
-                break
-            if page.add(part, explain=self._request.explain):
-                shown.add(at)
-            elif first is None:
-                first = at
-        if first is None:
-            return replace(cursor, after=remaining[-1][0] if remaining else cursor.after, ahead=0), 0
-        ahead = sum(1 << at - first for at in shown if at > first)
-        after = remaining[first - 1][0] if first else cursor.after
-        return replace(cursor, after=after, ahead=ahead), len(remaining) - len(shown)
 
     def _names(self, scale: Scale, seen: Seen, files: BestFirst) -> FindResult:
         """A page with the names of the best files."""
@@ -400,14 +385,14 @@ class _Ranking:
                 break
             used += cost
             listed.append(FoundFile(file.path, file.score, why=why))
-            following, left = FindCursor(cursor.since, number, place), len(files) - position - 1
+            following, left = FindCursor(cursor.since, number, after=place), len(files) - position - 1
         self._used = used
         return FindResult(
             request,
             listed,
             shown=len(listed),
             more_files=left,
-            next=self._next_page(following, seen) if left else None,
+            next=self._next_page(following, seen) if left and following else None,
         )
 
     def _in_order(self, scale: Scale, seen: Seen, files: BestFirst) -> Iterator[tuple[int, RankedFile]]:
@@ -415,7 +400,7 @@ class _Ranking:
         if not self.cursor.round:
             best = files.first(FIND_FILES_APART)
             _, parts = self._parts(scale, seen, best, 0)
-            yield from enumerate(scoring.rank_with_parts(best, parts))
+            yield from enumerate(passages.rank_with_parts(best, parts))
         position = FIND_FILES_APART
         while (file := files.at(position)) is not None:
             yield position, file
@@ -424,10 +409,8 @@ class _Ranking:
     def _following(self, cursor: FindCursor) -> FindRequest:
         return replace(self._request, cursor=write_find_cursor(self._request, cursor))
 
-    def _next_page(self, cursor: FindCursor | None, seen: Seen) -> FindRequest | None:
+    def _next_page(self, cursor: FindCursor, seen: Seen) -> FindRequest:
         """The request for the next page of the same files."""
-        if cursor is None:
-            return None
         return self._following(replace(cursor, until=seen.stopped_at or self.cursor.until))
 
     def _complete(self, result: FindResult, seen: Seen) -> FindResult:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.core.deadline import Deadline
+from readroom.core.engine.cursors import FindRest
 from readroom.core.engine.find.document import RanksDocuments
 from readroom.core.engine.find.kept import Apart, KeptTexts, TextLines, as_document
 from readroom.core.engine.find.opening import DecodedFile, Opener
@@ -16,7 +18,6 @@ from readroom.core.engine.services import Services
 from readroom.core.errors import Cancelled, ReadroomError, TimedOut
 from readroom.core.formats.kinds import kind_by_name, reads_as_document, stored_lines_note
 from readroom.core.limits import HEAD_BYTES, MAX_WARNINGS
-from readroom.core.limits.find import FIND_MIN_TOKENS
 from readroom.core.outline.languages import language_of
 from readroom.core.paths import WorkPath
 from readroom.core.policy.guard import Guard
@@ -162,8 +163,40 @@ def _items(
 FIND_LINE_CHARS = 500
 """Longest line of a passage; longer ones are minified code or data, and the next call reads them."""
 
-FIND_REST_TOKENS = 35
-"""Tokens for the call that reads the rest of a passage longer than a page, in addition to its path."""
+FIND_FORM_SHARE = 0.06
+"""The share of a page for headings, enclosing signatures and marks. What would exceed it waits for the next
+page, and other parts of the files that are on this one come before it."""
+
+FIND_GAPS_SHARE = 0.012
+"""The part of that which headings leave for marks and signatures."""
+
+FIND_WANTING = 0.25
+"""The share of a page from which more headings are better than no more text."""
+
+FIND_WORTH_CUTTING = 0.06
+"""The share of a page that must be left to fill it with some lines of a passage that is longer."""
+
+FIND_LEAST_TOKENS = 25
+"""Tokens for which something is still looked for to fill a page: two or three lines."""
+
+
+class _Taken(Struct, frozen=True):
+    """A part on a page, or a piece of one, with its lines by their numbers in the text."""
+
+    ranked: RankedPart
+    lines: Sequence[tuple[int, str]]
+
+    @property
+    def span(self) -> tuple[int, int]:
+        return self.lines[0][0], self.lines[-1][0]
+
+
+class _Cost(Struct, frozen=True):
+    """What a passage adds to a page: tokens and bytes, and the tokens of headings, signatures and marks."""
+
+    tokens: int
+    size: int
+    form: int
 
 
 class PageOfPassages:
@@ -178,12 +211,14 @@ class PageOfPassages:
             size: What a contract lets through, in bytes.
         """
         self._output = output
-        self._tokens = tokens
+        self._budget = self._tokens = tokens
         self._size = size
+        self._form = int(FIND_FORM_SHARE * tokens)
         self._apart: dict[str, Apart] = {}
-        self._taken: dict[str, list[tuple[RankedPart, Passage]]] = {}
-        self._above: dict[str, set[tuple[int | None, int]]] = {}
+        self._taken: dict[str, list[_Taken]] = {}
+        self._seen: dict[str, set[int]] = {}
         self._scale: Scale
+        self._explain = False
         self.shown = 0
 
     @property
@@ -194,30 +229,69 @@ class PageOfPassages:
     @property
     def has_room(self) -> bool:
         """Whether a short passage would still fit."""
-        return self._tokens >= FIND_MIN_TOKENS // 2
+        return self._tokens >= FIND_LEAST_TOKENS
 
-    def begin(self, files: Sequence[Apart], scale: Scale) -> None:
+    @property
+    def is_wanting(self) -> bool:
+        """Whether much of the budget is left."""
+        return self._tokens > FIND_WANTING * self._budget
+
+    def lift_form(self) -> None:
+        """Let headings take what they need from now on."""
+        self._form = self._budget
+
+    def begin(self, files: Sequence[Apart], scale: Scale, *, explain: bool) -> None:
         """Parts of these files are added next."""
         self._apart |= {file.candidate.file.path: file for file in files}
-        self._scale = scale
+        self._scale, self._explain = scale, explain
 
-    def add(self, ranked: RankedPart, *, explain: bool) -> bool:
-        """Add a part if it fits; the first one is cut so that it does."""
-        apart = self._apart[ranked.path]
-        passage = self._passage(apart, ranked, explain=explain)
-        tokens, size = self._cost(ranked.path, passage)
-        if tokens > self._tokens or size > self._size:
-            if self.shown:
-                return False
-            passage = self._cut(apart, ranked, passage)
-            tokens, size = self._cost(ranked.path, passage)
-        self._tokens -= tokens
-        self._size -= size
-        self._taken.setdefault(ranked.path, []).append((ranked, passage))
-        above = self._above.setdefault(ranked.path, set())
-        above.update((passage.part, number) for number, _ in passage.around)
+    def add(self, ranked: RankedPart, rest: FindRest, *, cut: bool = False) -> FindRest | None:
+        """Add what is left of a part as far as it fits; what is left then, None if nothing is.
+
+        The first passage of a page is cut so that some of it fits, with `cut` others where it is worth it.
+        """
+        apart, part = self._apart[ranked.path], ranked.part
+        left: FindRest | None = rest
+        for first, last in rest.spans(part.first, part.last):
+            assert left is not None
+            piece = ranked
+            if (first, last) != (part.first, part.last):
+                piece = replace(ranked, part=replace(part, first=first, last=last))
+            lines = self._lines(apart, piece, is_rest=bool(rest.line))
+            if lines and not self._fits(ranked.path, cost := self._cost(apart, piece, lines)):
+                if self.shown and not (cut and self._is_worth_cutting(ranked.path, cost)):
+                    return left
+                lines = self._cut(apart, piece, lines, goes_on=bool(rest.line))
+                self._take(piece, lines, self._cost(apart, piece, lines))
+                return left.behind((lines[0][0], lines[-1][0]), part.first, part.last)
+            if lines:
+                self._take(piece, lines, cost)
+            left = left.behind((first, last), part.first, part.last)
+        return None
+
+    def _fits(self, path: str, cost: _Cost) -> bool:
+        fits = cost.tokens <= self._tokens and cost.size <= self._size
+        return fits and (self._has_form(path, cost) or not self.shown)
+
+    def _has_form(self, path: str, cost: _Cost) -> bool:
+        """Whether what a passage needs besides its lines is within the share; headings leave some of it."""
+        gaps = 0.0 if path in self._taken else FIND_GAPS_SHARE * self._budget
+        return cost.form <= self._form - gaps
+
+    def _is_worth_cutting(self, path: str, cost: _Cost) -> bool:
+        """Whether some lines of a passage that is too long would fill the page."""
+        least = max(FIND_WORTH_CUTTING * self._budget, 2 * cost.form)
+        return self._output == "passages" and self._has_form(path, cost) and self._tokens >= least
+
+    def _take(self, ranked: RankedPart, lines: Sequence[tuple[int, str]], cost: _Cost) -> None:
+        self._tokens -= cost.tokens
+        self._size -= cost.size
+        self._form -= cost.form
+        self._taken.setdefault(ranked.path, []).append(_Taken(ranked, lines))
+        seen = self._seen.setdefault(ranked.path, set())
+        seen.update(number for number, _ in lines)
+        seen.update(number for number, _ in self._around(ranked, lines[0][0], ()))
         self.shown += 1
-        return True
 
     def files(self) -> list[FoundFile]:
         """The files, in the order of their best passages."""
@@ -229,11 +303,12 @@ class PageOfPassages:
         apart = (path for path in self._taken if self._apart[path].document is None)
         if cells := next(filter(None, map(stored_lines_note, apart)), None):
             warnings.append(Warn("notebook", cells))
-        for path, taken in self._taken.items():
+        for file in self.files():
+            path = file.path
             links = self._apart[path].links
             if links > 1:
                 warnings.append(Warn("hard_link", f"{quote(path)} has {links} names"))
-            rows = [row for _, passage in taken for row in (*passage.around, *passage.rows)]
+            rows = [row for passage in file.passages for row in (*passage.around, *passage.rows)]
             if hidden.scan([line for _, line in rows], 1, limit=1):
                 warnings += [
                     Warn(warn.code, f"{quote(path)}: {warn.detail}", warn.line, warn.column)
@@ -242,10 +317,19 @@ class PageOfPassages:
                 ]
         return warnings[:MAX_WARNINGS]
 
-    def _file(self, path: str, taken: Sequence[tuple[RankedPart, Passage]]) -> FoundFile:
+    def _file(self, path: str, taken: Sequence[_Taken]) -> FoundFile:
         apart = self._apart[path]
-        passages = sorted((passage for _, passage in taken), key=lambda each: (each.part or 0, each.first))
         document = apart.document
+        passages, above = list[Passage](), set[int]()
+        for each in sorted(taken, key=lambda each: each.span):
+            around = self._around(each.ranked, each.span[0], above)
+            above.update(number for number, _ in (*around, *each.lines))
+            passage = self._passage(apart, each, around)
+            before = passages[-1] if passages else None
+            if before is not None and self._follows(before, passage):
+                passages[-1] = _joined(before, passage)
+            else:
+                passages.append(passage)
         return FoundFile(
             path=path,
             score=apart.candidate.file.score,
@@ -256,55 +340,70 @@ class PageOfPassages:
             total_parts=None if document is None else document.total,
         )
 
-    def _passage(self, apart: Apart, ranked: RankedPart, *, explain: bool) -> Passage:
+    def _follows(self, before: Passage, passage: Passage) -> bool:
+        """Whether two passages are one; reasons are those of a part each."""
+        is_next = before.part == passage.part and before.last + 1 == passage.first
+        return is_next and self._output == "passages" and not self._explain
+
+    def _lines(self, apart: Apart, ranked: RankedPart, *, is_rest: bool) -> Sequence[tuple[int, str]]:
+        """The lines of a part that are shown, by their numbers in the text."""
         part = ranked.part
-        signature = part.signatures[-1][1] if part.signatures else None
-        within, first = apart.at(part.first)
-        around = self._around(apart, ranked, part.first)
         numbered = list(enumerate(apart.lines[part.first - 1 : part.last], part.first))
-        last = first + part.last - part.first
+        if self._output != "outline":
+            return numbered
+        least = part.first if is_rest else 0
+        return [row for row in _signatures(ranked, numbered) if least <= row[0] <= part.last]
+
+    def _passage(self, apart: Apart, taken: _Taken, around: Sequence[tuple[int, str]]) -> Passage:
+        ranked, (first, last) = taken.ranked, taken.span
+        part = ranked.part
         if self._output == "outline":
-            numbered, around = _signatures(ranked, numbered), []
-        if apart.document is not None:
-            numbered = [(apart.at(line)[1], text) for line, text in numbered]
+            first, last = part.first, part.last
+        signature = part.signatures[-1][1] if part.signatures else None
+        within, begin = apart.at(first)
+        numbered = [(apart.at(line)[1], text) for line, text in taken.lines]
         long = ((number, len(line)) for number, line in numbered if len(line) > FIND_LINE_CHARS)
         cuts = {number: Cut(1, FIND_LINE_CHARS, length) for number, length in long}
-        rows = [(number, line[:FIND_LINE_CHARS]) for number, line in numbered]
-        why = reasons_of(ranked.why) if explain else ()
-        symbol = ".".join(part.names) or None
-        return Passage(first, last, rows, ranked.score, symbol, signature, around, cuts, why, within)
+        return Passage(
+            begin,
+            begin + last - first,
+            [(number, line[:FIND_LINE_CHARS]) for number, line in numbered],
+            ranked.score,
+            ".".join(part.names) or None,
+            signature,
+            [(apart.at(line)[1], text) for line, text in around],
+            cuts,
+            reasons_of(ranked.why) if self._explain else (),
+            within,
+        )
 
-    def _around(self, apart: Apart, ranked: RankedPart, first: int) -> list[tuple[int, str]]:
-        """The signatures that enclose a line, unless they are shown already."""
-        above = self._above.get(ranked.path, set())
-        lines = [(line, *apart.at(line)) for line, _ in ranked.part.signatures if line < first]
+    def _around(self, ranked: RankedPart, first: int, known: Container[int]) -> list[tuple[int, str]]:
+        """The lines with the signatures that enclose a line, unless they are shown already."""
+        if self._output != "passages":
+            return []
+        lines = self._apart[ranked.path].lines
         return [
-            (number, apart.lines[line - 1][:FIND_LINE_CHARS])
-            for line, within, number in lines
-            if (within, number) not in above
+            (line, lines[line - 1][:FIND_LINE_CHARS])
+            for line, _ in ranked.part.signatures
+            if line < first and line not in known
         ]
 
     def omitted(self) -> list[Omission]:
         """The omissions within shown passages: rests of lines, and lines of a passage that was cut."""
         omissions = []
         for path, taken in self._taken.items():
-            for ranked, passage in taken:
+            apart = self._apart[path]
+            for each in taken:
+                passage = self._passage(apart, each, ())
                 pages = None if passage.part is None else str(passage.part)
                 plain = "utf-8" if pages is None and reads_as_document(path) else None
                 whole = ReadRequest(path, pages=pages, encoding=plain)
-                for number, shown_part in passage.cuts.items():
-                    rest = replace(whole, offset=number, column=shown_part.last + 1)
+                for number, shown in passage.cuts.items():
+                    rest = replace(whole, offset=number, column=shown.last + 1)
                     omissions.append(
-                        Omission(
-                            "columns",
-                            shown_part.last + 1,
-                            shown_part.total,
-                            "long",
-                            line=number,
-                            request=rest,
-                        )
+                        Omission("columns", shown.last + 1, shown.total, "long", line=number, request=rest)
                     )
-                for first, last in self._left_of(ranked, passage):
+                for first, last in self._left_of(each.ranked, passage):
                     rest = replace(whole, offset=first, limit=last - first + 1)
                     omissions.append(Omission("lines", first, last, "budget", request=rest))
         return omissions
@@ -320,47 +419,58 @@ class PageOfPassages:
         if passage.last < last:
             yield passage.last + 1, last
 
-    def _cost(self, path: str, passage: Passage) -> tuple[int, int]:
-        """The tokens and bytes that a passage adds to the page."""
+    def _cost(self, apart: Apart, ranked: RankedPart, lines: Sequence[tuple[int, str]]) -> _Cost:
+        """What lines of a part add to the page."""
+        path = ranked.path
+        taken = _Taken(ranked, lines)
+        around = self._around(ranked, taken.span[0], self._seen.get(path, ()))
+        passage = self._passage(apart, taken, around)
         within = "" if passage.part is None else f"p{passage.part}:"
-        rows = [_ROW.format(within, number, line) for number, line in (*passage.around, *passage.rows)]
-        rows += [f"{reason.what} {reason.value:.2f}, " for reason in passage.why]
+        form = [_ROW.format(within, number, line) for number, line in passage.around]
         if path not in self._taken:
-            rows.append(
-                f"{quote(path)} | lines {passage.first}-{passage.last} of 10000 | sha256:{'0' * 12}\n"
-            )
-        text = "…\n" + "".join(rows)
-        return estimate(text), len(text.encode("utf-8", "replace"))
+            lines = f"{passage.first}-{passage.last} of {len(apart.lines)}"
+            form.append(f"{quote(path)} | lines {lines} | sha256:{apart.digits[:12]}\n")
+        elif not {taken.span[0] - 1, taken.span[1] + 1} & self._seen[path]:
+            form.append("…\n")
+        text = "".join(form)
+        rows = "".join(_ROW.format(within, number, line) for number, line in passage.rows)
+        rows += "".join(f"{reason.what} {reason.value:.2f}, " for reason in passage.why)
+        of_form = estimate(text) if text else 0
+        return _Cost(of_form + estimate(rows), len((text + rows).encode("utf-8", "replace")), of_form)
 
-    def _cut(self, apart: Apart, ranked: RankedPart, passage: Passage) -> Passage:
-        """Of a passage those lines around its best ones that there is room for, at least one.
+    def _cut(
+        self, apart: Apart, ranked: RankedPart, lines: Sequence[tuple[int, str]], *, goes_on: bool
+    ) -> Sequence[tuple[int, str]]:
+        """Of a part those lines around its best ones that there is room for, at least one.
 
-        The definition of a symbol is shown from where it begins.
+        The definition of a symbol is shown from where it begins, and what is left of a part goes on.
         """
-        rows, path = passage.rows, ranked.path
-        costs = [estimate(_ROW.format("", number, line)) for number, line in rows]
-        points = [0.0] * len(rows)
-        if self._output == "passages" and not ranked.defines:
+        costs = [estimate(_ROW.format("", number, line[:FIND_LINE_CHARS])) for number, line in lines]
+        points = [0.0] * len(lines)
+        if self._output == "passages" and not ranked.defines and not goes_on:
             points = points_of_lines(self._scale, apart.candidate, ranked.part)
-        rest = FIND_REST_TOKENS + estimate(path)
-        head = self._cost(path, replace(passage, rows=()))[0]
-        room = max(self._tokens - head - rest, self._tokens * 2 // 3 - head)
+        room = self._tokens - self._cost(apart, ranked, lines).form
         while True:
             run = best_run(points, costs, room)
-            shown = self._some_rows(apart, ranked, passage, run)
-            tokens, size = self._cost(path, shown)
-            if len(run) == 1 or (tokens <= room + head and size <= self._size):
+            shown = lines[run.start : run.stop]
+            cost = self._cost(apart, ranked, shown)
+            over = max(cost.tokens - self._tokens, (cost.size - self._size + 3) // 4)
+            if len(run) == 1 or over <= 0:
                 return shown
-            room -= max(1, tokens - room - head, (size - self._size) // 4)
+            room -= over
 
-    def _some_rows(self, apart: Apart, ranked: RankedPart, passage: Passage, run: range) -> Passage:
-        rows = passage.rows[run.start : run.stop]
-        numbers = {number for number, _ in rows}
-        cuts = {number: value for number, value in passage.cuts.items() if number in numbers}
-        around = passage.around
-        if run.start:
-            around = self._around(apart, ranked, ranked.part.first + run.start)
-        return replace(passage, first=rows[0][0], last=rows[-1][0], rows=rows, cuts=cuts, around=around)
+
+def _joined(one: Passage, other: Passage) -> Passage:
+    """Two passages of which the second begins where the first ends, as one with the better one's name."""
+    best = max(one, other, key=lambda each: each.score)
+    return replace(
+        best,
+        first=one.first,
+        last=other.last,
+        rows=[*one.rows, *other.rows],
+        around=one.around,
+        cuts={**one.cuts, **other.cuts},
+    )
 
 
 FIND_REASONS = 8

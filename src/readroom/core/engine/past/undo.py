@@ -5,7 +5,7 @@
     refuse   conflicts, with both sides, unless parts are asked for
     commit   all of it or none, through the same targets as every change, kept itself
 
-Where a folder was moved, each change is taken back by a commit of its own, the newest first: what is in the
+If a folder was moved, each change is taken back by a commit of its own, the newest first: what is in the
 folder cannot be named before it is back.
 """
 
@@ -45,7 +45,7 @@ class _Chosen(Struct, frozen=True):
 
 
 class _Done(Struct):
-    """What was done so far."""
+    """The work done so far."""
 
     undone: list[Undone] = field(default_factory=list)
     changes: list[int] = field(default_factory=list)
@@ -66,6 +66,10 @@ def perform(services: Services, job: Job[UndoRequest]) -> UndoResult:
         HistoryOff, HistoryFailed: There is no history, or it cannot be read.
         Changed: Another program kept changing one of the names.
     """
+    if services.history is not None and services.history.joins:
+        from readroom.core.engine.past import across
+
+        return across.undo(services, job, perform)
     request, book = job.request, book_of(services)
     chosen = _chosen(services, job, book)
     moves = any(row.name.to and row.name.after.kind == "folder" for one in chosen for row in one.rows)

@@ -1,4 +1,4 @@
-"""What the names of a workspace have, as it is and as it would be after changes were taken back.
+"""The content of names, as it is and as it would be after changes were taken back.
 
 Changes are taken back one after the other, the newest first, in this picture of the names; the workspace is
 changed once, from what it has to what the picture has in the end.
@@ -21,7 +21,7 @@ from readroom.core.values.history import NOTHING, Conflict, EntryState
 
 
 class Wanted(Struct, frozen=True):
-    """What a name is to have.
+    """The content that a name is to get.
 
     Attributes:
         state: The state.
@@ -62,14 +62,14 @@ class World:
         self.fitted: dict[str, tuple[int, int]] = {}
 
     def there(self, path: str) -> SeenNow:
-        """What a name has in the workspace. Raises Moved, ReadroomError."""
+        """The content of a name in the workspace. Raises Moved, ReadroomError."""
         found = self.seen.get(path)
         if found is None:
             found = self.seen[path] = now(self._store, path, self._book.policy.file_bytes)
         return found
 
     def at(self, path: str) -> Wanted:
-        """What a name has in the picture."""
+        """The content of a name in the picture."""
         wanted = self.wanted.get(path)
         if wanted is not None:
             return wanted
