@@ -173,10 +173,7 @@ class Engine:
         finally:
             if services.recorder is not None:
                 services.recorder.close()
-        if services.history is not None and isinstance(performed, RunResult) and performed.changes.named:
-            from readroom.core.engine.command.kept import kept
-
-            performed = kept(services.history, _author(caller, origin), performed)
+        performed = _in_history(services, performed, caller, origin)
         performed = self._with_half_done(with_note(performed) if respelled else performed)
         if steps.fit is not None and isinstance(request, ReadRequest) and isinstance(performed, ReadResult):
             return steps.fit(request, performed, cap)
@@ -263,6 +260,15 @@ class Engine:
             if self._documents is None:
                 self._documents = provided("documents")()
             return self._documents
+
+
+def _in_history(services: Services, performed: Result, caller: Caller, origin: tuple[str, str]) -> Result:
+    """The result, with what a command changed noted in the history."""
+    if services.history is None or not isinstance(performed, RunResult) or not performed.changes.named:
+        return performed
+    from readroom.core.engine.command.kept import kept
+
+    return kept(services.history, _author(caller, origin), performed)
 
 
 def _author(caller: Caller, origin: tuple[str, str]) -> Author:
