@@ -111,7 +111,7 @@ from readroom.core.engine import Engine
 from readroom.core.history import History
 from readroom.core.history.settings import HistoryPolicy
 from readroom.core.limits import CONFIG_FILE_BYTES
-from readroom.core.paths import WorkPath, parse
+from readroom.core.paths import ROOT, WorkPath, parse
 from readroom.core.policy.changes import WriteTargets
 from readroom.core.policy.guard import Guard
 from readroom.core.policy.ignore_files import require_one_name
@@ -122,7 +122,6 @@ from readroom.core.session.gatekeeper import Gatekeeper
 from readroom.core.session.index_cache import IndexCache
 from readroom.core.session.index_files import IndexPolicy
 from readroom.core.stores.base import Store
-from readroom.core.stores.roots.names import FIRST, Place
 
 if TYPE_CHECKING:
     from readroom.core.config.roots import RootLike, RootOption
@@ -131,6 +130,7 @@ if TYPE_CHECKING:
     from readroom.core.review.views import Views
     from readroom.core.sandbox import Area
     from readroom.core.stores.roots.joined import RootStore
+    from readroom.core.stores.roots.names import Place
 
 
 NAME = WorkPath(CONFIG_FILE)
@@ -456,7 +456,7 @@ def room(
 
         areas = areas_of(guarded, changeable, settings, _area)
     else:
-        areas = [_area(FIRST, guarded, changeable, settings)]
+        areas = [_area(guarded.own(ROOT)[1], guarded, changeable, settings)]
     return CommandService(guarded, areas, policy, settings.limits, kept)
 
 
