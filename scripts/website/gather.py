@@ -35,7 +35,7 @@ SECTIONS: Mapping[str, tuple[str, str, str]] = {
         how-to/openai-agents how-to/langchain how-to/deepagents how-to/smolagents
         how-to/inspect how-to/library how-to/search how-to/find
         how-to/outlines-and-symbols how-to/documents how-to/archives how-to/data how-to/giant-files
-        how-to/edit-safely
+        how-to/edit-safely how-to/history
         """,
     ),
     "operate": (

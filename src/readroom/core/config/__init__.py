@@ -89,7 +89,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from readroom.core import errors
-from readroom.core.config import settings as _settings
+from readroom.core.config.environment import give_variable as give_variable
+from readroom.core.config.environment import has_state as has_state
+from readroom.core.config.environment import own_file as own_file
+from readroom.core.config.environment import token_file as token_file
+from readroom.core.config.environment import variables as variables
 from readroom.core.config.settings import (
     HISTORY_FOLDER,
     LEDGER_FILE,
@@ -123,7 +127,7 @@ if TYPE_CHECKING:
     from readroom.core.config.roots import RootLike, RootOption
     from readroom.core.config.roots.told import FolderFacts
     from readroom.core.engine.command import CommandService
-    from readroom.core.review import Reviews
+    from readroom.core.review.views import Views
     from readroom.core.sandbox import Area
     from readroom.core.stores.roots.joined import RootStore
 
@@ -268,34 +272,10 @@ def load(
     return settings
 
 
-def token_file() -> str:
-    """The file of tokens. Raises BadConfig when it is unknown where this user's files are."""
-    path = own_file(TOKENS_FILE)
-    if path is None:
-        advice = "Set HOME or XDG_STATE_HOME; a server that asks for no token needs none (--open, --socket)."
-        raise errors.BadConfig("HOME", "", "it is not set to a folder", advice)
-    return path
-
-
-def has_state() -> bool:
-    """Whether it is known where this user's files are."""
-    return own_file(TOKENS_FILE) is not None
-
-
 def restricted(settings: Settings, path: str) -> Settings:
     """The settings restricted by a file, as by the one in a root. Raises BadConfig."""
     others = {name: restricted(own, path) for name, own in settings.others.items()}
     return replace(_applied(settings, path, None, trusted=False), others=others)
-
-
-def variables(*names: str) -> dict[str, str]:
-    """Those of these variables of the environment that are set to something."""
-    return {name: os.environ[name] for name in names if os.environ.get(name)}
-
-
-def give_variable(name: str, value: str) -> None:
-    """Set a variable for a library of this process and of those that are forked from it."""
-    os.environ[name] = value
 
 
 def environment() -> Setup:
@@ -366,9 +346,9 @@ def history(store: Store, settings: Settings) -> History | None:
     return History(store, policy)
 
 
-def reviews(store: Store, settings: Settings) -> Reviews | None:
-    """The changes that wait for review; None where none do. Raises BadConfig where they cannot."""
-    policy = settings.history
+def views(base: Engine, settings: Settings) -> Views | None:
+    """The views of agents whose changes wait; None where changes are made at once. Raises BadConfig."""
+    policy, store = settings.history, base.services.guard.store
     if not policy.review:
         return None
     if store.folder is None or policy.folder is None:
@@ -377,8 +357,10 @@ def reviews(store: Store, settings: Settings) -> Reviews | None:
         )
         raise errors.BadConfig("the configuration", "history.review", problem, "Set folder, or leave it out.")
     from readroom.core.review import Reviews
+    from readroom.core.review.views import Views
 
-    return Reviews(store, os.path.join(policy.folder, "review"))
+    waiting = Reviews(store, os.path.join(policy.folder, "review"))
+    return Views(base, waiting, partial(engine, settings=reviewed(settings)))
 
 
 def reviewed(settings: Settings) -> Settings:
@@ -489,11 +471,6 @@ def _area(place: Place, guarded: Guard, changeable: WriteTargets, settings: Sett
     # What tools never show and commands may read is fixed, unless it may be changed, too.
     seen = own if policy.version_control == "write" else guarded
     return Area(place, seen, own, changeable)
-
-
-def own_file(name: str) -> str | None:
-    """A file in this user's state folder; None when it is unknown where that is."""
-    return _settings.own_file(os.environ, sys.platform, name)
 
 
 def _applied(settings: Settings, where: str, data: bytes | None, *, trusted: bool) -> Settings:

@@ -67,11 +67,11 @@ class History:
 
         return latest(self.book(), path)
 
-    def former(self, path: str, content_hash: str) -> bytes | None:
-        """The bytes of a former state of a real name, if they are kept. Raises HistoryFailed."""
+    def former(self, path: str, start: str) -> bytes | None:
+        """The bytes of a former state of a real name, by the start of its hash. Raises HistoryFailed."""
         from readroom.core.history.queries import former
 
-        return former(self.book(), path, content_hash)
+        return former(self.book(), path, start)
 
     def record(self, author: Author, drafts: Iterable[Draft]) -> int:
         """Keep a change that was made otherwise, as by a command; its number. Raises HistoryFailed."""

@@ -199,8 +199,20 @@ class Book:
             )
 
     def mark_again(self, by: int, names: Iterable[str]) -> None:
-        """Let changes of these names count again whose undo, `by`, was taken back itself."""
+        """Count again what a change had taken back of these names, since it was taken back itself.
+
+        If nothing of that change is left, everything that it had taken back counts again, also of names that
+        it did not have to change, as those of a file that was made and deleted.
+        """
         with self.writing() as connection:
+            left = connection.execute(
+                "SELECT 1 FROM names WHERE change = ? AND undone IS NULL LIMIT 1", (by,)
+            ).fetchone()
+            if left is None:
+                connection.execute(
+                    "UPDATE names SET undone = NULL WHERE undone = ? AND change <> ?", (by, by)
+                )
+                return
             connection.executemany(
                 "UPDATE names SET undone = NULL WHERE undone = ? AND path = ?",
                 [(by, encoded(name)) for name in names],

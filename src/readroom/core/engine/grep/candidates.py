@@ -317,7 +317,17 @@ class SecondRound:
 class Walked:
     """All files in a scope: each has to be searched. Attributes as of `ripgrep.Tree`."""
 
-    def __init__(self, guard: Guard, top: Folder, scope: Scope, deadline: Deadline, noted: Noted) -> None:
+    def __init__(
+        self,
+        guard: Guard,
+        top: Folder,
+        scope: Scope,
+        deadline: Deadline,
+        noted: Noted,
+        passes: Callable[[WorkPath], bool] | None = None,
+    ) -> None:
+        """`passes` tells whether a file may match, where that is known before."""
+        self._passes = passes
         self._guard = guard
         self._top = top
         self._scope = scope
@@ -341,12 +351,16 @@ class Walked:
                         self.stopped_at = path = run.prefix + name
                         self._deadline.check()
                         is_file = run.kind(name) is EntryKind.FILE
-                        if is_file and path_key(path) >= least and self._scope.takes(path):
+                        is_candidate = is_file and path_key(path) >= least and self._scope.takes(path)
+                        if is_candidate and self._may_match(path):
                             yield path
         finally:
             self._noted.unreadable += walk.closed
         if not walk.finished:
             self._deadline.check()
+
+    def _may_match(self, path: str) -> bool:
+        return self._passes is None or self._passes(join_below(self._top.real, path))
 
 
 class Rounds(Struct, frozen=True):
@@ -389,7 +403,13 @@ def rounds_below(
     """
     noted = Noted()
     if guard.folder_at(top.real) is None:
-        walked = Walked(guard, top, scope, deadline, noted)
+        passes = None
+        if len(guard.tops) > 1:
+            from readroom.core.engine.grep.sieve import Sieve  # few workspaces have several roots
+
+            sought = _sought(request, pattern)
+            passes = Sieve(guard, request, sought, deadline, share=share, confined=confined).passes
+        walked = Walked(guard, top, scope, deadline, noted, passes)
         return Rounds(walked, walked, noted)
     root = opened.enter_context(guard.open_folder(guard.top_of(top.real))).fileno() if confined else None
     shared = (guard, top, scope, request, deadline)

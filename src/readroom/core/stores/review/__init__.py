@@ -141,6 +141,12 @@ class ReviewStore:
         at = self.find(tree, path)
         return at.path, _stat(tree, at)
 
+    def is_still(self, path: WorkPath, version: Version | None) -> bool:
+        """Whether what is at a path surely has that version; quickly, where nothing waits."""
+        if not self.waiting.tree().nodes:
+            return self.base.is_still(path, version)
+        return self.version(path) == version
+
     def version(self, path: WorkPath) -> Version | None:
         """The identity of what is at a path, links followed; None if nothing is."""
         tree = self.waiting.tree()
@@ -155,6 +161,13 @@ class ReviewStore:
         if isinstance(at.node, KeptNode):
             return self.base.version(at.node.path)
         return at.version
+
+    def is_still(self, path: WorkPath, version: Version | None) -> bool:
+        """Whether what is at a path surely has that version, None for nothing."""
+        tree = self.waiting.tree()
+        if not tree.concerns(path):
+            return self.base.is_still(path, version)
+        return self.version(path) == version
 
     def place(self, path: WorkPath) -> ReviewPlace:
         """The target for a write at a path, whether or not something is there; changes nothing yet."""
