@@ -120,7 +120,7 @@ def not_ours(address: Address) -> NotReached:
 
 
 def _absent(address: Address, found: Sequence[str]) -> NotReached:
-    """The facts of a machine without readroom: the system, the processor, and every Python."""
+    """The error where no readroom is, from the system, the processor and every Python there."""
     pythons = [
         tuple(map(int, version.split(".")[:2])) for version in found[2:] if re.match(r"\d+\.\d+", version)
     ]
