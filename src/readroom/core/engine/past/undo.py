@@ -156,7 +156,7 @@ def _taken_back(
 
 
 def _still(book: Book, group: Sequence[_Chosen]) -> Sequence[_Chosen]:
-    """What of it nobody took back before its names were locked. Raises NothingToUndo."""
+    """The part of it that nobody took back before its names were locked. Raises NothingToUndo."""
     left = []
     for one in group:
         open_rows = {row.number for row in rows_of(book, one.change.id) if row.name.undone_by is None}
