@@ -354,7 +354,9 @@ def views(base: Engine, settings: Settings) -> Views | None:
         return None
     if store.folder is None or policy.folder is None:
         problem = (
-            "changes of files in memory cannot wait" if store.folder is None else "there is no state folder"
+            "only changes of one local folder can wait"
+            if store.folder is None
+            else "there is no state folder"
         )
         raise errors.BadConfig("the configuration", "history.review", problem, "Set folder, or leave it out.")
     from readroom.core.review import Reviews
