@@ -38,6 +38,7 @@ Two files, both optional, both in this form; nothing else is a key:
     tool = true                                    # models may ask for it; default false
     review = true                                  # changes wait until a person has agreed; default false
     undo_in_dashboard = true                       # people may take changes back there; default false
+    review_in_dashboard = true                     # people may accept and reject there; default false
 
     [ledger]
     enabled = true                                 # record every call; default: servers do, commands do not

@@ -390,6 +390,7 @@ class HistorySection(Section, frozen=True):
     tool: Switch = UNSET
     review: Switch = UNSET
     undo_in_dashboard: Switch = UNSET
+    review_in_dashboard: Switch = UNSET
 
 
 SECTIONS: Mapping[str, type[Section] | str] = {

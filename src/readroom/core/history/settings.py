@@ -35,6 +35,7 @@ class HistoryPolicy(Struct, frozen=True):
         tool: Offer the history to models.
         review: Let changes wait until a person has agreed.
         undo_in_dashboard: Let people take changes back in the dashboard.
+        review_in_dashboard: Let people accept and reject there what waits.
     """
 
     enabled: bool = True
@@ -46,3 +47,4 @@ class HistoryPolicy(Struct, frozen=True):
     tool: bool = False
     review: bool = False
     undo_in_dashboard: bool = False
+    review_in_dashboard: bool = False
