@@ -430,6 +430,35 @@ def test_links_programs_and_bytes_say_what_they_are(
     assert "moved <code>data.bin</code> to <code>moved.bin</code>" in text
 
 
+def test_every_part_of_a_long_line_is_shown(running: Agent, root: Path, person: dict[str, str]) -> None:
+    middle = "x" * 3000
+    (root / "min.js").write_text(f"start;{middle};end\n", encoding="utf-8")
+    (root / "bom.txt").write_text("same\n", encoding="utf-8")
+    ada = whole(running, **{"Readroom-Session": "s1"})
+    ada.edit("min.js", f"start;{middle};end", f"evil(1);{middle};evil(2)")
+    ada.edit("bom.txt", "same", "same\u200b")
+    text = get(running, address(running, person), person).body.decode()
+    assert "evil(1)" in text
+    assert "evil(2)" in text
+    assert r"same<ins>\u200b</ins>" in text
+
+
+def test_a_file_that_is_too_large_to_show_is_not_chosen(
+    running: Agent, root: Path, person: dict[str, str]
+) -> None:
+    ada = whole(running, **{"Readroom-Session": "s1"})
+    ada.call("write_file", path="large.txt", content="x\n" * 700_000, expected_hash="absent")
+    ada.call("write_file", path="long.txt", content="line\n" * 3000, expected_hash="absent")
+    page = get(running, address(running, person), person)
+    assert list(picks(page)) == ["large.txt", "long.txt"]
+    assert checked(page) == 0
+    assert page.body.count(b"Not all of it is shown.") == 2
+    assert b"1,400,000 bytes, SHA-256" in page.body
+    assert b"at least" in get(running, "/ui/review", person).body
+    # Whoever knows better can choose it all the same.
+    assert b"1 change accepted" in decided(running, person, "accept", "long.txt").body
+
+
 def test_a_damaged_set_can_only_be_dropped(
     running: Agent, root: Path, ada: Client, person: dict[str, str], tmp_path: Path
 ) -> None:

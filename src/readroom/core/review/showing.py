@@ -16,10 +16,11 @@ from readroom.core.review.deciding import Decided, waiting_changes
 from readroom.core.review.differences import Difference
 from readroom.core.stores.base import Source
 from readroom.core.stores.review import ReviewStore
+from readroom.core.stores.review.tree import FileNode
 from readroom.core.text import encodings
 from readroom.core.text.edits.diff import between
 from readroom.core.values import EntryKind
-from readroom.core.values.changes import Diff
+from readroom.core.values.changes import NATIVE_DIFF, Diff, DiffStyle
 
 COMPARED_BYTES = 1024 * 1024
 """Largest file of which the lines are compared."""
@@ -108,8 +109,17 @@ def _as_text(services: Services, view: ReviewStore, change: Difference, room: in
     return None if diff is None else diff.text.rstrip("\n"), note
 
 
+WHOLE_LINES = DiffStyle(line_chars=COMPARED_BYTES)
+"""For who agrees to every part of a line."""
+
+
 def compared(
-    services: Services, view: ReviewStore, change: Difference, room: int, maximum: int = COMPARED_BYTES
+    services: Services,
+    view: ReviewStore,
+    change: Difference,
+    room: int,
+    maximum: int = COMPARED_BYTES,
+    style: DiffStyle = NATIVE_DIFF,
 ) -> tuple[Diff | None, str]:
     """The difference of a file, in at most `room` bytes; None and why for what has none.
 
@@ -125,8 +135,11 @@ def compared(
     if before is None or after is None:
         return None, "binary, or too large to compare"
     if before == after:
-        return Diff(), "the same content"
-    return between(before, after, room), ""
+        return Diff(), "the same text in other bytes" if isinstance(change.node, FileNode) else _SAME
+    return between(before, after, room, style), ""
+
+
+_SAME = "the same content"
 
 
 def _before(services: Services, view: ReviewStore, change: Difference, maximum: int) -> str | None:

@@ -19,7 +19,7 @@ from readroom.core.review import Waiting, deciding
 from readroom.core.review.deciding import Decided, Decider, Seen, waiting_changes
 from readroom.core.review.differences import Difference
 from readroom.core.review.marks import Shown, ShownOtherwise, mark_of
-from readroom.core.review.showing import about, compared
+from readroom.core.review.showing import WHOLE_LINES, about, compared
 from readroom.core.session.journal import Entry
 from readroom.core.stores.review.tree import FileNode, LinkNode
 from readroom.core.values import EntryKind
@@ -234,7 +234,7 @@ def _files(view: View, one: Waiting, seen: Seen, marks: frozenset[str] | None) -
         diff, note = None, ""
         if left.rows and left.size > 0:
             services = view.access.workspace.engine.services
-            diff, note = compared(services, seen.view, change, left.size)
+            diff, note = compared(services, seen.view, change, left.size, style=WHOLE_LINES)
         rows = list(islice(sides(diff), left.rows))
         left.rows -= len(rows)
         left.size -= 0 if diff is None else len(diff.text)
@@ -264,7 +264,7 @@ def _file(
     change = shown.change
     mark = mark_of(seen.tree, change)
     chosen = mark in marks if marks is not None else shown.is_whole and not change.problem
-    alone = not shown.is_whole and not shown.note and not view.text("only")
+    alone = len(seen.changes) > 1
     added, removed = counted(shown.diff) if shown.diff is not None else (0, 0)
     return {
         **_named(view, change),
