@@ -392,11 +392,11 @@ def test_hostile_names_and_contents_are_text(running: Agent, root: Path, person:
 
 def test_a_long_set_is_decided_page_by_page(running: Agent, root: Path, person: dict[str, str]) -> None:
     ada = whole(running, **{"Readroom-Session": "s1"})
-    for at in range(120):
-        ada.call("write_file", path=f"n{at:03}.txt", content="x\n" * 30, expected_hash="absent")
+    for number in range(120):
+        ada.call("write_file", path=f"n{number:03}.txt", content="x\n" * 30, expected_hash="absent")
     at = address(running, person)
     page = get(running, at, person)
-    assert list(picks(page)) == [f"n{at:03}.txt" for at in range(100)]
+    assert list(picks(page)) == [f"n{number:03}.txt" for number in range(100)]
     assert b"Changes 1 to 100 of 120." in page.body
     # The lines of some had no room, and those are not chosen unless somebody does so.
     assert 0 < checked(page) < 100
@@ -404,7 +404,7 @@ def test_a_long_set_is_decided_page_by_page(running: Agent, root: Path, person: 
     one = get(running, html.unescape(alone), person)
     assert checked(one) == len(picks(one)) == 1
     rest = get(running, f"{at}&from=100", person)
-    assert list(picks(rest)) == [f"n{at:03}.txt" for at in range(100, 120)]
+    assert list(picks(rest)) == [f"n{number:03}.txt" for number in range(100, 120)]
     question = posted(running, "/ui/waiting?from=100", form(rest, "accept", *picks(rest)), **person)
     assert b"20 changes accepted, 100 left" in posted(running, "/ui/waiting", fields(question), **person).body
     assert not (root / "n099.txt").exists()

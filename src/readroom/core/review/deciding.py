@@ -85,7 +85,7 @@ def view_of(services: Services, waiting: WaitingSet) -> ReviewStore:
     return ReviewStore(guard.store, waiting, lambda path: guard.decide(path, folder=False).allowed)
 
 
-class Seen(Struct, frozen=True):
+class SeenSet(Struct, frozen=True):
     """A set as people see it: its changes that policy lets be seen, and the number of the others."""
 
     view: ReviewStore
@@ -94,12 +94,12 @@ class Seen(Struct, frozen=True):
     hidden: int
 
 
-def waiting_changes(services: Services, waiting: WaitingSet) -> Seen:
+def waiting_changes(services: Services, waiting: WaitingSet) -> SeenSet:
     """The changes of a set now."""
     view, tree, guard = view_of(services, waiting), waiting.tree(), services.guard
     every = differences(view, tree)
     shown = [one for one in every if may_see(guard, one)]
-    return Seen(view, tree, shown, len(every) - len(shown))
+    return SeenSet(view, tree, shown, len(every) - len(shown))
 
 
 def may_see(guard: Guard, one: Difference) -> bool:

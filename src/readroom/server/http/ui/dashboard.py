@@ -94,7 +94,7 @@ PAGES: Final[Mapping[str, Place]] = {
 """All pages, by address."""
 
 _FORMS: Final[Mapping[str, str]] = {"undo": "undoing:undone", "waiting": "reviewing:decided"}
-"""What takes the form of a page: a module here and its function, which gets a `View` and the fields."""
+"""The functions that take the forms of pages, as `Place.function`; each gets a `View` and the fields."""
 
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 

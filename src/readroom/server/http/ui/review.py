@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from readroom.core.errors import NoSuchView, ReadroomError
 from readroom.core.review import REVIEW, Waiting
-from readroom.core.review.deciding import Seen, require_here, waiting_changes
+from readroom.core.review.deciding import SeenSet, require_here, waiting_changes
 from readroom.core.review.differences import Difference
 from readroom.core.review.showing import about, compared
 from readroom.core.values.changes import Diff
@@ -163,7 +163,7 @@ def _contents(view: View, one: Waiting, room: _Room) -> tuple[Cell, Cell, Cell, 
     return _files(view, seen), added, removed, state
 
 
-def _files(view: View, seen: Seen) -> Cell:
+def _files(view: View, seen: SeenSet) -> Cell:
     """The first names, and how many more."""
     named = [view.file_cell(change.path).text for change in seen.changes[:_NAMED]]
     more = len(seen.changes) - len(named)
@@ -172,7 +172,7 @@ def _files(view: View, seen: Seen) -> Cell:
     return Cell(", ".join(said) or "no difference any more", room="much")
 
 
-def _diffs(view: View, seen: Seen, room: _Room) -> Iterator[Diff | None]:
+def _diffs(view: View, seen: SeenSet, room: _Room) -> Iterator[Diff | None]:
     """The differences of the files of a set; None for one whose lines are not counted."""
     services = view.access.workspace.engine.services
     for change in seen.changes:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from readroom.core.errors import NoSuchView, ReadroomError
 from readroom.core.review import Waiting, deciding
-from readroom.core.review.deciding import Decided, Decider, Seen, waiting_changes
+from readroom.core.review.deciding import Decided, Decider, SeenSet, waiting_changes
 from readroom.core.review.differences import Difference
 from readroom.core.review.marks import Shown, ShownOtherwise, mark_of
 from readroom.core.review.showing import WHOLE_LINES, about, compared
@@ -166,7 +166,7 @@ def _page(view: View, one: Waiting, title: str, template: str) -> Page:
 
 
 def _same_page(view: View) -> str:
-    """Where the form of a page goes, so that the same part of the set is shown if it is asked again."""
+    """The address for the form of a page: the same part of the set is shown if it is asked again."""
     return view.bare("waiting", **{"from": view.count("from"), "only": view.text("only", 64)})
 
 
@@ -200,7 +200,7 @@ def _facts(view: View, one: Waiting) -> Iterator[tuple[str, str]]:
     yield "Changed (UTC)", facts["changed"].replace("T", " ").removesuffix("Z")
 
 
-def _changes(view: View, one: Waiting, seen: Seen, marks: frozenset[str] | None) -> dict[str, object]:
+def _changes(view: View, one: Waiting, seen: SeenSet, marks: frozenset[str] | None) -> dict[str, object]:
     """The changes of a page of a set, or the one that the address names by its mark."""
     first, every = min(view.count("from"), len(seen.changes)), seen.changes
     if alone := view.text("only", 64):
@@ -222,13 +222,15 @@ def _at(view: View, one: Waiting, first: int) -> str:
 
 
 class _Left(Struct):
-    """What one page still has room for."""
+    """The rows and bytes for which one page still has room."""
 
     rows: int = UI_SIDE_ROWS
     size: int = UI_WAITING_BYTES
 
 
-def _files(view: View, one: Waiting, seen: Seen, marks: frozenset[str] | None) -> Iterator[dict[str, object]]:
+def _files(
+    view: View, one: Waiting, seen: SeenSet, marks: frozenset[str] | None
+) -> Iterator[dict[str, object]]:
     left = _Left()
     for change in seen.changes:
         diff, note = None, ""
@@ -259,7 +261,7 @@ class _Compared(Struct):
 
 
 def _file(
-    view: View, one: Waiting, seen: Seen, shown: _Compared, marks: frozenset[str] | None
+    view: View, one: Waiting, seen: SeenSet, shown: _Compared, marks: frozenset[str] | None
 ) -> dict[str, object]:
     change = shown.change
     mark = mark_of(seen.tree, change)
