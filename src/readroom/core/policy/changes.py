@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Sequence
-from copy import copy
 from typing import Protocol, Self, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -131,6 +130,8 @@ class WriteTargets:
 
     def recorded(self, recorder: Recorder) -> Self:
         """The same targets for one call, whose changes are kept."""
+        from copy import copy  # changes need it
+
         own = copy(self)
         own._recorder = recorder
         return own
