@@ -157,6 +157,24 @@ def test_what_was_changed_since_is_refused_and_its_parts_are_offered(past: Past,
     assert (result.undone[0].fits, result.undone[0].left) == (1, 1)
 
 
+def test_what_has_the_name_of_something_deleted_or_moved_is_shown(past: Past, root: Path) -> None:
+    past.write("a.txt", "deleted\n")
+    past.do(DeleteRequest("a.txt"))
+    (root / "a.txt").write_text("a person's\n")
+    with pytest.raises(errors.ChangedSince) as refused:
+        past.undo(path="a.txt")
+    assert "-deleted" in refused.value.detail
+    assert "+a person's" in refused.value.detail
+    assert "move that away first" in refused.value.detail
+    past.write("old.txt", "moved\n")
+    past.do(MoveRequest("old.txt", "new.txt"))
+    (root / "new.txt").unlink()
+    with pytest.raises(errors.ChangedSince) as refused:
+        past.undo(path="new.txt")
+    assert refused.value.message.startswith("new.txt was changed since")
+    assert refused.value.detail == "new.txt: it is not there any more"
+
+
 def test_a_made_folder_stays_for_what_others_put_into_it(past: Past, root: Path) -> None:
     past.write("n/a.txt", "a\n")
     (root / "n/theirs").write_text("theirs\n")
