@@ -170,7 +170,7 @@ def test_extended_lines_of_git(lines: str, file: FilePatch) -> None:
         ("new file mode 120000\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+y\n", "a symbolic link"),
         ("deleted file mode 120000\n", "a symbolic link"),
         ("index 1..2 120000\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", "a symbolic link"),
-        ("new file mode 160000\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+Subproject commit 1\n", "a submodule"),
+        ("new file mode 160000\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+Subproject 1\n", "a submodule"),
         ("index 1..2 160000\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-commit 1\n+commit 2\n", "a submodule"),
         ("index 1..2 100644\nBinary files a/x and b/x differ\n", "binary content"),
         ("index 1..2 100644\nGIT binary patch\nliteral 3\nKcmZ\n\nliteral 0\nHc\n\n", "binary content"),
