@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from readroom import Workspace
 
@@ -14,13 +15,11 @@ def main(folder: str) -> None:
         seen = workspace.read("rates.txt").facts["content_hash"]
         workspace.edit("rates.txt", str(seen), [{"old_text": "basic 5", "new_text": "basic 50"}])
 
-        listed = workspace.history("rates.txt", limit=1).facts["changes"]
-        assert isinstance(listed, list)
+        listed: Any = workspace.history("rates.txt", limit=1).facts["changes"]
         change = listed[0]["change"]
-        print(workspace.diff(change).facts["files"][0]["diff"])
+        print(workspace.diff(change).text)
 
-        plan = workspace.undo(change, dry_run=True)
-        print(plan.facts["undone"][0]["action"])
+        print(workspace.undo(change, dry_run=True).text)
         workspace.undo(change)
         print(Path(folder, "rates.txt").read_text(encoding="utf-8"))
 

@@ -17,6 +17,7 @@ ROW = Row(Item("def", "load", "def load():", 3, 5, 3), 0, ("load",))
 
 EXAMPLES: tuple[ReadroomError, ...] = (
     errors.AbsentError("Nothing is there", "Look elsewhere."),
+    errors.AcrossRoots(PATH, "B/b.md"),
     errors.Ambiguous(ReadRequest(PATH, symbol="load"), [ROW, ROW], next_request=READ),
     errors.BadConfig("readroom.toml", "policy.deny", "is not a list", "Send a list."),
     errors.BadCursor("was not given for these arguments", next_request=GrepRequest("x")),

@@ -7,21 +7,21 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
 
-import click
 from msgspec import Struct, to_builtins
 
 from readroom.cli import output
 from readroom.cli.exits import ExitCode
 from readroom.cli.near import did_you_mean
-from readroom.cli.options import Place, json_option, option, subcommand
+from readroom.cli.options import json_option, option, roots_argument, subcommand
 from readroom.cli.remote.address import Address, is_address, parsed
+from readroom.cli.roots import roots_of
 from readroom.core.errors import BadValue, ReadroomError
-from readroom.core.extras import OF_GRAMMARS, install
+from readroom.core.extras import OF_GRAMMARS, install, one_file
 from readroom.core.limits import HTTP_PORT
 from readroom.core.release import VERSION
 from readroom.core.stores.base import CONFINED
@@ -64,7 +64,10 @@ def _line(diagnosis: Diagnosis) -> str:
 def diagnoses(folder: str, client: str | None, port: int) -> Iterator[Diagnosis]:
     """Everything that is looked at, in this order."""
     yield from _self()
-    yield from _folder(folder)
+    first, *others = roots_of(folder)
+    yield from _folder(first)
+    if others:
+        yield from _roots(first, others)
     for look in (_commands, _search, _outlines, _extras, _state):
         yield from look()
     yield from _client(client)
@@ -96,8 +99,8 @@ def _self() -> Iterator[Diagnosis]:
     yield Diagnosis("readroom", "ok", f"{VERSION}, {python}, {platform.system()} {platform.machine()}")
     where = shutil.which("readroom")
     if where is None:
-        script = os.path.join(os.path.dirname(sys.executable), "readroom")
-        remedy = f'Put its folder on the PATH: export PATH="{os.path.dirname(script)}:$PATH"'
+        folder = os.path.dirname(one_file() or sys.executable)
+        remedy = f'Put its folder on the PATH: export PATH="{folder}:$PATH"'
         yield Diagnosis("command", "note", "readroom is not on the PATH", remedy)
     else:
         yield Diagnosis("command", "ok", where)
@@ -119,6 +122,24 @@ def _folder(folder: str) -> Iterator[Diagnosis]:
     yield Diagnosis("links", "ok", CONFINED[confinement].removeprefix("links "))
     files = ", ".join(settings.files) or "none; `readroom init` writes a commented one"
     yield Diagnosis("settings", "ok", f"for {os.path.realpath(folder)}: {files}")
+
+
+def _roots(first: str, others: Sequence[str]) -> Iterator[Diagnosis]:
+    """Each folder of a workspace with several, or why they cannot be served together."""
+    from readroom.core import config
+
+    try:
+        store, options = config.open_roots(first, others)
+        try:
+            facts = config.folders_of(store, config.loaded(store, options))
+        finally:
+            store.close()
+    except ReadroomError as error:
+        yield Diagnosis("folders", "problem", error.message, error.advice or "")
+        return
+    for one in facts:
+        rights = "read-only" if one.read_only else "can be changed"
+        yield Diagnosis(f"folder {one.name}", "ok", f"{one.path}, {rights}, confinement: {one.confinement}")
 
 
 def _commands() -> Iterator[Diagnosis]:
@@ -260,7 +281,7 @@ def _is_ours(answer: Any) -> bool:
 doctor = subcommand(
     "doctor",
     _doctor,
-    click.Argument(["folder"], default=".", type=Place(), metavar="[DIR | ADDRESS]"),
+    roots_argument("[DIR | ADDRESS] [NAME=DIR[:ro]]...", "The folder; others with their names.", default="."),
     option("--client", "Check this client, one of those that `connect` lists.", metavar="CLIENT"),
     option("--port", "Port of the server to check.", type=int, default=HTTP_PORT),
     json_option("Print one JSON list."),

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from readroom.cli import output
 from readroom.cli.exits import ExitCode
 from readroom.cli.remote import OPTION, place
+from readroom.cli.roots import roots_of
 from readroom.core.contracts import history as past
 from readroom.core.contracts.native.calls import EDIT, FIND, GREP, LIST, READ, RUN, SAID, WRITE
 from readroom.core.errors import (
@@ -62,7 +63,8 @@ def command(call: Call | Mapping[str, Fact], root: str | None) -> str:
         sent = call["arguments"]
         assert isinstance(sent, Mapping)
         call = Call(str(call["tool"]), dict(sent))
-    where = [] if root is None else [OPTION, place.address] if place.address else ["--root", root]
+    where = [] if root is None else [word for one in roots_of(root) for word in ("--root", one)]
+    where = [OPTION, place.address] if root is not None and place.address else where
     if call.tool not in _COMMANDS:
         import json
 

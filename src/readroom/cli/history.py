@@ -15,7 +15,7 @@ import click
 from readroom.cli import options, output
 from readroom.cli.answers import Where, answer, failure, finish, path_argument
 from readroom.cli.exits import ExitCode
-from readroom.cli.options import flag, json_option, place_options, subcommand
+from readroom.cli.options import flag, json_option, subcommand, where_options
 from readroom.core.contracts.history import CONTRACT, FORGET, LIST, SHOW, UNDO
 from readroom.core.contracts.history.record import LIST_CHANGES, UNDO_CHANGES
 from readroom.core.errors import ReadroomError, UsageError
@@ -187,7 +187,7 @@ forget = subcommand(
     flag("--all every", "The past of the whole workspace"),
     _yes(),
     json_option(),
-    *place_options(),
+    *where_options(),
 )
 
 history = _WithForget("history", help=_history.__doc__, commands=[forget])
@@ -197,7 +197,7 @@ history.listing = subcommand(
     _path(),
     *_options_of(LIST_CHANGES.arguments, "session", "agent", "since", "change", "limit", "cursor"),
     json_option(),
-    *place_options(),
+    *where_options(),
 )
 
 diff = subcommand(
@@ -206,7 +206,7 @@ diff = subcommand(
     click.Argument(["change"], type=click.IntRange(1)),
     _path(),
     json_option(),
-    *place_options(),
+    *where_options(),
 )
 
 undo = subcommand(
@@ -217,5 +217,5 @@ undo = subcommand(
     flag("--dry-run", "Only show what it would do"),
     _yes(),
     json_option(),
-    *place_options(),
+    *where_options(),
 )

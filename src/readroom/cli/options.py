@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from readroom.cli.answers import path_argument
-from readroom.cli.folders import Folder
+from readroom.cli.folders import Folder, RootType, joined_roots
 from readroom.cli.remote import OPTION
 from readroom.core.contracts.schema import properties
 from readroom.core.values import Fact
@@ -104,20 +104,25 @@ def subcommand(
     return click.Command(name, params=list(parameters), callback=work, help=words, epilog=epilog)
 
 
-class Place(Folder):
-    """A folder, here or on another machine."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The address as it is, or the folder. Raises a usage error as `Folder` does."""
-        from readroom.cli.remote.address import is_address
-
-        text = str(value)
-        return text if is_address(text) else super().convert(value, param, ctx)
-
-
 def folder_argument(**more: Any) -> click.Argument:
     """A folder; the current one where none is named."""
     return click.Argument(["folder"], default=".", type=Folder(), metavar="[DIR]", **more)
+
+
+def roots_argument(
+    metavar: str = "[DIR] [NAME=DIR[:ro]]...", words: str = "As --root.", *, default: str | None = None
+) -> click.Argument:
+    """A folder, and more of them with names; one value (`roots`)."""
+    return click.Argument(
+        ["folder"],
+        required=False,
+        default=default and (default,),
+        nargs=-1,
+        type=RootType(),
+        callback=joined_roots,
+        metavar=metavar,
+        help=words,
+    )
 
 
 def port_option(default: int) -> click.Option:
@@ -138,9 +143,12 @@ def place_options() -> list[click.Parameter]:
     return [
         option(
             "--root",
-            "The workspace; paths are relative to it.",
-            type=Folder(),
+            "The workspace; paths are relative to it. Repeated: more folders, NAME=DIR, as NAME/... "
+            "in paths; DIR:ro is read-only.",
+            type=RootType(),
             metavar="DIR",
+            multiple=True,
+            callback=joined_roots,
             show_default="the current folder",
         ),
         _file("--config", "A configuration file with more settings and rules."),

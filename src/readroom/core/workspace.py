@@ -7,14 +7,11 @@ contract.
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from os import PathLike
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, final
+from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.core import config, errors
@@ -22,138 +19,32 @@ from readroom.core.caller import ANONYMOUS, Caller
 from readroom.core.closeable import Closeable
 from readroom.core.contracts import Setup, contract, history
 from readroom.core.contracts.base import Bound, Contract, Tool
+from readroom.core.contracts.offer import Offer as Offer
 from readroom.core.deadline import Deadline
 from readroom.core.limits import MIN_REPLY_BYTES
 from readroom.core.limits.session import STORE_BYTES
 from readroom.core.log import log
-from readroom.core.lru import LruCache
-from readroom.core.paths import WorkPath
 from readroom.core.policy.changes import WriteTargets
 from readroom.core.policy.guard import Guard
 from readroom.core.session.conversation import Session, State
+from readroom.core.session.first_words import FirstWords
 from readroom.core.session.gatekeeper import CallContext
+from readroom.core.session.instances import Instances
 from readroom.core.session.meter import counted
 from readroom.core.since import Since
 from readroom.core.since.authors import Authors
-from readroom.core.stores.base import Store
-from readroom.core.values import Cap, Fact, ReadResult, Reply, Request, Result
-from readroom.core.values.files import Warn
+from readroom.core.values import Cap, Fact, ReadResult, Reply, Request
 from readroom.core.values.history import DiffRequest, HistoryRequest, UndoRequest
-from readroom.core.values.verbs import BY_REQUEST, changes, is_edit
+from readroom.core.values.verbs import BY_REQUEST, changes
 
 if TYPE_CHECKING:
+    from readroom.core.config.roots import RootLike
     from readroom.core.engine import Engine
-    from readroom.core.stores.review.tree import Holder
-
-W = TypeVar("W", bound=Closeable)
-
-_VIEWS = 256
-"""Conversations whose changes wait, of which caches are kept; what waits is on disk."""
 
 
 def _of_past(tool: str, **arguments: Fact) -> tuple[str, dict[str, Fact]]:
     """The name of a call, and its arguments without those that were left out."""
     return tool, {name: value for name, value in arguments.items() if value is not None}
-
-
-STORES = 256
-"""Such stores in one workspace: as many conversations as a small server has at once."""
-
-STORE_IDLE_S = 3600.0
-"""Idle time after which a store makes room for another; conversations are rarely resumed later."""
-
-
-@final
-class Instances(Generic[W]):
-    """Workspaces by key, created on first use. Safe to share between threads."""
-
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._kept: dict[tuple[str, ...], tuple[W, float]] = {}
-
-    def of(self, key: tuple[str, ...], make: Callable[[], W]) -> W:
-        """The workspace of that key, created if there is none.
-
-        Raises:
-            TooLarge: There are as many as may be, and all of them are in use.
-        """
-        with self._lock:
-            entry = self._kept.pop(key, None)
-            if entry is None and len(self._kept) >= STORES:
-                self._drop_idle()
-            instance = make() if entry is None else entry[0]
-            self._kept[key] = (instance, self._clock())
-        return instance
-
-    def close(self) -> None:
-        """Close all of them."""
-        with self._lock:
-            for instance, _ in self._kept.values():
-                instance.close()
-            self._kept.clear()
-
-    def _drop_idle(self) -> None:
-        """Close the longest unused workspace, if it is idle for long enough."""
-        key, (instance, used) = next(iter(self._kept.items()))
-        if self._clock() - used < STORE_IDLE_S:
-            advice = "Continue in one of them, or work without `instance`."
-            raise errors.TooLarge("Stores in memory", STORES + 1, STORES, "stores", advice)
-        del self._kept[key]
-        instance.close()
-
-
-# -----------------------------------------------------------------------------
-# A tool for a program that hosts a model: name, description, schema, and the function to call.
-# -----------------------------------------------------------------------------
-
-
-class Calling(Protocol):
-    """A workspace's `call` for one contract."""
-
-    def __call__(self, tool: str, arguments: Mapping[str, Fact]) -> Reply:
-        """The reply to one call."""
-
-
-class Offer(Struct, frozen=True):
-    """A tool of a workspace, ready to be called.
-
-    Attributes:
-        tool: Its record.
-        call: What answers it.
-    """
-
-    tool: Tool
-    call: Calling
-
-    @property
-    def name(self) -> str:
-        """What the model calls it."""
-        return self.tool.name
-
-    @property
-    def description(self) -> str:
-        """Its description for the model."""
-        return self.tool.description
-
-    @property
-    def input_schema(self) -> dict[str, Any]:
-        """JSON Schema of its arguments."""
-        return self.tool.input_schema
-
-    @property
-    def read_only(self) -> bool:
-        """Whether it changes nothing."""
-        return self.tool.read_only
-
-    @property
-    def handler(self) -> Callable[..., Reply]:
-        """A function that takes the arguments by keyword and returns the reply, even for a failure."""
-
-        def handle(**arguments: Fact) -> Reply:
-            return self.call(self.tool.name, arguments)
-
-        return handle
 
 
 class Workspace(Closeable):
@@ -164,8 +55,8 @@ class Workspace(Closeable):
 
     def __init__(
         self,
-        root: str | PathLike[str] | Store,
-        *,
+        root: RootLike,
+        *others: RootLike,
         settings: config.Settings | None = None,
         state: State | None = None,
     ) -> None:
@@ -173,25 +64,30 @@ class Workspace(Closeable):
 
         Args:
             root: A local folder, or a store.
-            settings: Policy and limits from `config.load`; without it those of the root.
+            others: More folders or stores, each a folder of its own name in paths: `NAME=PATH`, `PATH:ro` for
+                one in which nothing may be changed, or a `config.roots.RootOption`.
+            settings: Policy and limits from `config.load`, or with others from `config.loaded`; without it
+                those of the roots.
             state: What other processes of the same server know; closing it stays with the caller.
 
         Raises:
             NotFound, NotAFolder: There is no such folder.
-            BadConfig: Its `readroom.toml` or an ignore file cannot be used.
+            BadValue: The folders cannot be served together.
+            BadConfig: A `readroom.toml` or an ignore file in them cannot be used.
         """
-        self._store = config.open_store(root)
-        self.settings = settings or config.load(self._store)
+        self._store, options = config.open_roots(root, others)
+        self.settings = config.complete(self._store, options, settings)
         self.limits = self.settings.limits
         self.state = state
         self.engine = config.engine(self._store, self.settings, state)
         self.gatekeeper = config.gatekeeper(self._store, self.settings, state)
         self._authors = Authors(self.engine.services.history, self.gatekeeper.journal)
         self._instances = Instances[Workspace]()
-        self.reviews = config.reviews(self._store, self.settings)
-        """The changes that wait for review; None where they are made at once."""
-        self._views: LruCache[Holder, Engine] = LruCache(_VIEWS)
+        self._views = config.views(self.engine, self.settings)
+        self.reviews = None if self._views is None else self._views.reviews
         self._records: dict[str, Contract] = {}
+        self.folders = config.folders_of(self._store, self.settings)
+        self._first = FirstWords(config.about_folders(self.folders), self.gatekeeper)
 
     def read(self, /, path: str, **options: Fact) -> Reply:
         """Read a window of a file; options are those of `read_file`. Raises ReadroomError."""
@@ -281,27 +177,7 @@ class Workspace(Closeable):
 
     def view(self, caller: Caller) -> Engine:
         """The engine that shows a caller the files: as they are, or with its own changes that wait."""
-        reviews = self.reviews
-        if reviews is None:
-            return self.engine
-        from readroom.core.review import holder_of
-        from readroom.core.stores.review import ReviewStore
-
-        holder = holder_of(caller)
-        engine = self._views.get(holder)
-        if engine is None:
-            base = self.guard
-
-            def allows(path: WorkPath) -> bool:
-                return base.decide(path, folder=False).allowed
-
-            waiting = ReviewStore(self._store, reviews.of(holder), allows)
-            engine = config.engine(waiting, config.reviewed(self.settings))
-            self._views.put(holder, engine)
-        store = engine.services.guard.store
-        assert isinstance(store, ReviewStore)
-        store.agent = caller.agent
-        return engine
+        return self.engine if self._views is None else self._views.of(caller)
 
     def tools(self, contract_name: str = "native", caller: Caller = ANONYMOUS) -> tuple[Offer, ...]:
         """The tools that this workspace offers, each with its schema and a `handler` that calls it."""
@@ -315,15 +191,25 @@ class Workspace(Closeable):
     def contract(self, name: str) -> Contract:
         """The contract of that name, configured for this workspace. Raises BadValue if there is none."""
         if name not in self._records:
-            settings, roots = self.settings, self._store.roots or (Setup().root,)
-            setup = Setup(roots[0], roots[-1], settings.contracts.get(name), settings.variables)
-            record = replace(contract(name, setup), runs=self.runs_commands)
-            if name == "native" and settings.history.tool:
+            record = replace(contract(name, self.setup(name)), runs=self.runs_commands)
+            if self._first.words:
+                record = replace(record, instructions=f"{record.instructions} {self._first.words}".strip())
+            if name == "native" and self.settings.history.tool:
                 from readroom.core.contracts.native.past import PAST
 
                 record = replace(record, tools=(*record.tools, PAST))
             self._records[name] = record
         return self._records[name]
+
+    def setup(self, name: str = "native") -> Setup:
+        """The setup of a contract for this workspace."""
+        settings, roots = self.settings, self._store.roots or (Setup().root,)
+        setup = Setup(roots[0], roots[-1], settings.contracts.get(name), settings.variables)
+        if not settings.others:
+            return setup
+        from readroom.core.contracts.absolute import of_roots
+
+        return of_roots(setup, config.paths_of_others(self._store))
 
     def perform(
         self,
@@ -349,7 +235,7 @@ class Workspace(Closeable):
             ReadroomError: Any class of `readroom.core.errors`.
         """
         record = self._records.get(contract_name) or self.contract(contract_name)
-        cap = self.cap(record, reply_bytes, tool)
+        cap = self._first.room(self.cap(record, reply_bytes, tool), caller)
         with CallContext(self.gatekeeper, caller, record, tool, arguments, cap) as visit:
             visit.news = self._news(record, caller)
             bound = record.bind(tool, arguments)
@@ -381,6 +267,7 @@ class Workspace(Closeable):
             cap = in_lines(cap, reply_lines)
         if not images:
             cap = replace(cap, images=False)
+        cap = self._first.room(cap, caller)
         with CallContext(self.gatekeeper, caller, record, tool, arguments, cap) as visit:
             visit.news = self._news(record, caller)
             try:
@@ -447,7 +334,7 @@ class Workspace(Closeable):
     ) -> Reply:
         if record.seconds is not None:
             deadline = deadline.within(record.seconds)
-        engine = self._engine_for(record, bound.request, caller)
+        engine, tells = self._engine_for(record, bound.request, caller), self._first.are_due(caller)
         if bound.store is not None:
             visit.news = None  # it is about files elsewhere
             engine = self._where(bound.store, caller, deadline).engine
@@ -466,8 +353,8 @@ class Workspace(Closeable):
                 if attempt.is_degraded:
                     continue  # without a reply: the next attempt returns counts only
                 raise
-            if self.reviews is not None and bound.store is None and engine is not self.engine:
-                result = _said_to_wait(attempt.request, result)
+            if self._views is not None and bound.store is None and engine is not self.engine:
+                result = self._views.told(attempt.request, result)
             if not attempt.content and isinstance(result, BY_REQUEST[type(attempt.request)].result):
                 result = counted(result, attempt.request)
             render = bound.wording.render
@@ -480,10 +367,14 @@ class Workspace(Closeable):
 
                 reply = record.remark(without_images(reply), "Not sent as an image: this client shows none")
             shown = reply.shown or result
-            attempt.result, attempt.reply = shown, visit.told(reply, shown)
+            reply = visit.told(reply, shown)
+            attempt.result, attempt.reply = shown, self._first.said(reply, record) if tells else reply
         if attempt.result is not None and changes(attempt.request):
             self._authors.take(attempt.result, caller)
-        return visit.settled()
+        reply = visit.settled()
+        if tells:
+            self._first.were_said(caller)
+        return reply
 
     def _engine_for(self, record: Contract, request: Request, caller: Caller) -> Engine:
         """The engine for a call: people look into the past, and take changes back, in the folder itself."""
@@ -491,11 +382,13 @@ class Workspace(Closeable):
         return self.engine if of_the_past else self.view(caller)
 
     def _news(self, record: Contract, caller: Caller) -> Since | None:
-        """The changes since the conversation of a call saw files; None without a conversation."""
+        """The changes since a conversation saw files; None without one, or if they cannot be seen."""
         if caller.hosts or not (caller.is_one_reader or caller.apart):
             return None
         session = self.gatekeeper.session(caller.session)
-        return Since(self.view(caller).under(record.terms), session, caller, record, self._authors)
+        with suppress(errors.ReadroomError):  # the call itself says it
+            return Since(self.view(caller).under(record.terms), session, caller, record, self._authors)
+        return None
 
     def _where(self, store: str, caller: Caller, deadline: Deadline) -> Workspace:
         """The workspace for a call: this one, or a store in memory of the same conversation.
@@ -519,15 +412,3 @@ class Workspace(Closeable):
             return Workspace(files, settings=config.in_memory(self.settings))
 
         return self._instances.of((caller.token, caller.session, store), make)
-
-
-_WAITS = Warn("waits_for_review", "nobody else sees it until a person accepts it")
-
-
-def _said_to_wait(request: Request, result: Result) -> Result:
-    """The result of a change with the remark that it waits."""
-    if not is_edit(request) or not changes(request):
-        return result
-    from readroom.core.engine.suggest import with_warnings
-
-    return with_warnings(result, [_WAITS])

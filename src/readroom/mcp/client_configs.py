@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
+from readroom.core.extras import one_file
 from readroom.core.quoting import quote
 
 SERVER_NAME = "readroom"
@@ -33,9 +34,6 @@ _PASSING = (
     f"{os.sep}.cache{os.sep}pipx{os.sep}",
 )
 """Temporary environments of `uvx` and `pipx run`."""
-
-_ONE_FILE = f"{os.sep}one-file{os.sep}"
-"""In the place of an environment that the one file has unpacked; `origin` there names that file."""
 
 
 class Entry(Struct, frozen=True):
@@ -184,9 +182,9 @@ def program() -> list[str]:
         if f"{os.sep}uv{os.sep}" in sys.prefix:
             return ["uvx", *(["--from", source] if source else []), "readroom"]
         return ["pipx", "run", *(["--spec", source] if source else []), "readroom"]
-    if _ONE_FILE in sys.prefix:
-        with open(os.path.join(sys.prefix, "origin"), encoding="utf-8", errors="surrogateescape") as file:
-            return [file.read()]
+    file = one_file()
+    if file is not None:
+        return [file]
     script = os.path.join(os.path.dirname(sys.executable), "readroom")
     return [script] if os.path.exists(script) else [sys.executable, "-P", "-m", "readroom"]
 

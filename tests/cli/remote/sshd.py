@@ -22,6 +22,9 @@ needs_sshd = pytest.mark.skipif(
     SSHD is None and not os.environ.get("CI"), reason="openssh-server is not installed; CI has it"
 )
 
+START = f'PYTHONPATH={Path(readroom.__file__).parents[1]} exec {sys.executable} -P -m readroom "$@"'
+"""The line of a shell that starts this readroom, whatever is installed."""
+
 MACHINES = {
     # What sshd does there before the command, and what is on the PATH there.
     "usual": ("", "{bin}:/usr/bin:/bin"),
@@ -50,8 +53,7 @@ class Sshd:
         self.ports = dict(zip(MACHINES, _free_ports(len(MACHINES)), strict=True))
         for name in ("home", "bin", "old", "bare", "another", "client"):
             (folder / name).mkdir()
-        source = Path(readroom.__file__).parents[1]
-        _program(folder / "bin/readroom", f'PYTHONPATH={source} exec {sys.executable} -P -m readroom "$@"')
+        _program(folder / "bin/readroom", START)
         _program(folder / "old/python3", "echo 3.8.10")
         for name in ("old", "bare"):
             (folder / name / "uname").symlink_to(shutil.which("uname") or "/bin/uname")

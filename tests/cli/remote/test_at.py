@@ -294,3 +294,41 @@ def _until(true: Callable[[], bool]) -> None:
             return
         select.select([], [], [], 0.05)
     raise AssertionError("it did not happen")
+
+
+def test_a_question_is_asked_here_and_its_answer_counts_there(sshd: Sshd, shop: Path) -> None:
+    """`undo` asks a person at a terminal, who is at this one."""
+    address = sshd.address(encoded(shop))
+    run(
+        "edit",
+        "--now",
+        "--old=needle",
+        "--new=thread",
+        "README.md",
+        "--at",
+        address,
+        environment=sshd.environment,
+    )
+    for answer, left in ((b"n\n", "thread"), (b"y\n", "needle")):
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(
+            [*COMMAND, "undo", "README.md", "--at", address],
+            env=sshd.environment,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+        )
+        os.close(theirs)
+        shown = b""
+        try:
+            while data := os.read(ours, 4096):
+                shown += data
+                if b"[y/N]" in shown and answer:
+                    os.write(ours, answer)
+                    answer = b""
+        except OSError:  # how a terminal ends
+            pass
+        os.close(ours)
+        process.wait(PATIENCE_S)
+        assert answer == b"", shown
+        assert left in (shop / "README.md").read_text(), shown

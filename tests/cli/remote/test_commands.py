@@ -11,6 +11,7 @@ from readroom.cli.remote.command import ROOTED
 
 def _options(name: str) -> set[str]:
     command = found(COMMANDS[name][0])
+    command = getattr(command, "listing", command)  # what `history` is without another word
     assert isinstance(command, click.Command)
     return {word for parameter in command.params for word in parameter.opts}
 

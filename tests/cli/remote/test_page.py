@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 from readroom.cli.remote.address import parsed
 from readroom.cli.remote.install import command, file_name
-from tests.cli.remote.sshd import Sshd, needs_sshd
+from tests.cli.remote.sshd import START, Sshd, needs_sshd
 from tests.cli.remote.test_at import run
 
 PAGE = Path(__file__).parents[3] / "docs/how-to/other-machines.md"
@@ -31,8 +29,7 @@ def test_a_file_is_made_for_what_uname_says() -> None:
 def test_the_command_of_the_error_installs_the_file_there(sshd: Sshd, tmp_path: Path) -> None:
     """Into the home of the account there, in one step; the machine then has a readroom."""
     (tmp_path / "dist").mkdir()
-    program = f'exec {sys.executable} -P -m readroom "$@"'
-    lines = f'#!/bin/sh\n[ "$1" = --version ] && echo version && exit\n{program}\n'
+    lines = f'#!/bin/sh\n[ "$1" = --version ] && echo version && exit\n{START}\n'
     (tmp_path / "dist" / file_name(())).write_text(lines)
     address = sshd.address("/~", "empty")
     absent = run("ls", "--at", address, environment=sshd.environment)
@@ -59,7 +56,7 @@ def test_the_way_to_try_it_works_word_for_word(sshd: Sshd, tmp_path: Path) -> No
     settings = f"-F {home}/.ssh/config -o UserKnownHostsFile={home}/.ssh/known_hosts"
     for name, line in {
         "ssh": f'exec /usr/bin/ssh {settings} "$@"',
-        "readroom": f'exec {shlex.quote(sys.executable)} -P -m readroom "$@"',
+        "readroom": START,
     }.items():
         (programs / name).write_text(f"#!/bin/sh\n{line}\n")
         (programs / name).chmod(0o755)

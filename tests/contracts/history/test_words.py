@@ -18,6 +18,7 @@ from readroom.core.text.edits.diff import between
 from readroom.core.values import Cap
 from readroom.core.values.history import (
     NOTHING,
+    Action,
     Author,
     ChangedName,
     Conflict,
@@ -49,7 +50,8 @@ FILE = EntryState("file", 10, 0o644, 10**18, "sha256:" + "0" * 64, None, True)
 
 @st.composite
 def changed_names(draw: st.DrawFn) -> ChangedName:
-    action = draw(st.sampled_from(["created", "changed", "deleted", "moved"]))
+    actions: list[Action] = ["created", "changed", "deleted", "moved"]
+    action = draw(st.sampled_from(actions))
     counts = st.one_of(st.none(), st.integers(0, 10**6))
     return ChangedName(
         draw(NAMES),
@@ -192,7 +194,7 @@ def test_every_fact_that_is_sent_is_in_the_reference() -> None:
         UNDO: words.facts_of_undo(UndoRequest(1), UndoResult([], [1])),
         FORGET: words.render_forget(ForgetRequest("a"), ForgetResult(1, 1, 9), cap).facts,
     }
-    listed = set(sent[LIST]["changes"][0])  # type: ignore[index, call-overload, arg-type]
+    listed = set(sent[LIST]["changes"][0])  # type: ignore[index, arg-type]
     for call, facts in sent.items():
         own = set(facts) - (listed if call == SHOW else set()) | (
             {"change", "files"} if call == SHOW else set()

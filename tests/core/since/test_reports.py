@@ -22,7 +22,7 @@ from readroom.core.errors import NotFound, Stale
 from readroom.core.limits.session import SEEN_FILES
 from readroom.core.policy.commands import CommandPolicy
 from readroom.core.session.seen import SeenFile, SeenLines
-from readroom.core.since.look import _place
+from readroom.core.since.look import place_of
 from readroom.core.since.values import CLOSELY
 from readroom.core.stores.local import LocalStore
 from readroom.core.text.edits.diff import blocks
@@ -117,7 +117,7 @@ def test_lines_are_found_where_they_are(old: list[int], new: list[int], data: st
     first = data.draw(st.integers(1, len(before)))
     last = data.draw(st.integers(first, len(before)))
     changed = blocks(before, after)
-    place = _place((first, last), (first, last), changed)
+    place = place_of((first, last), (first, last), changed)
     differing = {line for start, end in place.differ for line in range(start, end + 1)}
     kept = set(range(first - 1, last))
     for block in changed:
@@ -349,6 +349,13 @@ def test_a_stale_refusal_says_that_it_was_the_conversation_itself(folder: Path) 
         edit(workspace, ONE, "line 1\n", "x\n")
         refused = call(workspace, "write_file", path="a.py", content="y\n", expected_hash=digest)
         assert ") by this conversation. " in refused.text
+
+
+def test_a_hash_that_was_made_up_says_nothing_of_changes(folder: Path) -> None:
+    with Workspace(folder) as workspace:
+        call(workspace, "read_file", path="a.py")
+        refused = call(workspace, "write_file", path="a.py", content="y\n", expected_hash="0" * 12)
+        assert ", changed " not in refused.text
 
 
 def test_a_stale_refusal_of_an_unknown_editor_has_the_time(folder: Path) -> None:

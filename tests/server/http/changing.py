@@ -27,7 +27,7 @@ class Client:
     def __init__(self, running: Agent, token: str, at: str = "", **headers: str) -> None:
         self.running, self.token, self._at, self._headers = running, token, at, headers
 
-    def get(self, rest: str = "", **query: object) -> Answer:
+    def get(self, rest: str = "", /, **query: object) -> Answer:
         asked = f"?{urlencode(query)}" if query else ""
         path = f"{self._at}{PATH}{rest}{asked}"
         return self.running.request("GET", path, token=self.token, headers=self._headers)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import mcp_types as types
 import pytest
 from mcp import Client
@@ -124,6 +125,7 @@ def test_the_official_client_follows_a_file(root: Path, tmp_path: Path) -> None:
 def test_any_process_of_a_server_tells(root: Path, tmp_path: Path, mode: str) -> None:
     """Reading, subscribing and the stream may each be at another process."""
     heard: list[str] = []
+    came = anyio.Event()
 
     async def what(client: Client) -> None:
         if mode == "auto":
@@ -133,14 +135,14 @@ def test_any_process_of_a_server_tells(root: Path, tmp_path: Path, mode: str) ->
         await client.session.subscribe_resource(URI)
         (root / "a.py").write_text("x = 5\n")
         with anyio.fail_after(END_S):
-            while not heard:
-                await anyio.sleep(0.05)
+            await came.wait()
         assert heard[0] == URI
         await client.session.unsubscribe_resource(URI)
 
     async def take(message: object) -> None:
         if isinstance(message, types.ResourceUpdatedNotification):
             heard.append(str(message.params.uri))
+            came.set()
 
     with cluster(tmp_path / "state", root, None, 'auth = "open"') as server:
         connect(server.agents[0], None, mode, what, take=take)
@@ -158,11 +160,11 @@ def test_streams_are_bounded_and_end() -> None:
         assert listeners.has_room("t", 1)
         async with anyio.create_task_group() as group:
             group.start_soon(listeners.hear, stream("t"))
-            await anyio.sleep(0)
+            await anyio.lowlevel.checkpoint()
             assert not listeners.has_room("t", 1)
             assert listeners.has_room("other", 1)
             group.start_soon(listeners.hear, stream("other"))
-            await anyio.sleep(0)
+            await anyio.lowlevel.checkpoint()
             assert not listeners.has_room("third", 1)
         assert said, "they heard until their time was over"
         assert listeners.has_room("third", 1)

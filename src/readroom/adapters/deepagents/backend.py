@@ -104,7 +104,7 @@ class WorkspaceBackend(BackendProtocol):
             raise NoFolder(workspace.guard.store.name)
         self.virtual_mode = virtual_mode
         self._workspace, self._caller = workspace, caller
-        self._paths = Paths("/" if virtual_mode or folder is None else folder)
+        self._paths = Paths("/" if virtual_mode or folder is None else workspace.setup().real)
         self._deadline: Deadline | None = None
 
     @property

@@ -16,7 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +32,10 @@ from readroom.cli.connect.formats import Unusable
 from readroom.cli.connect.handshake import Greeting, NoAnswer, reach, start
 from readroom.cli.exits import ExitCode
 from readroom.cli.near import did_you_mean
-from readroom.cli.options import Place, flag, option, subcommand
+from readroom.cli.options import flag, option, roots_argument, subcommand
 from readroom.cli.remote import OPTION, transport
 from readroom.cli.remote.address import Address, is_address, parsed
+from readroom.cli.roots import roots_of
 from readroom.core.errors import BadValue, NotAFolder, NotFound, UsageError
 from readroom.core.quoting import quote
 from readroom.core.stores.base import CONFINED
@@ -56,6 +57,7 @@ class _Task(Struct, frozen=True):
     url: str | None
     file: SettingsFile | None
     server: str = clients.SERVER
+    others: tuple[str, ...] = ()
     address: Address | None = None
     direct: bool = False
 
@@ -68,7 +70,7 @@ class _Task(Struct, frozen=True):
     def command(self) -> list[str]:
         """The command that the client starts."""
         if self.address is None:
-            return [*program(), "mcp", self.folder]
+            return [*program(), "mcp", self.folder, *self.others]
         if self.direct:
             name, *words = transport.direct(self.address)
             return [shutil.which(name) or name, *words]
@@ -90,8 +92,8 @@ class _Task(Struct, frozen=True):
         options_again = [] if self.url is None else ["--url", self.url]
         options_again += [] if self.server == clients.SERVER else ["--name", self.server]
         options_again += ["--direct"] if self.direct else []
-        named = self.folder if self.address is None else str(self.address)
-        return _line([*_typed(), "connect", self.name, named, *place, *options_again, *options])
+        named = [self.folder, *self.others] if self.address is None else [str(self.address)]
+        return _line([*_typed(), "connect", self.name, *named, *place, *options_again, *options])
 
 
 def _connect(
@@ -112,18 +114,25 @@ def _connect(
     settings are then those of this project, the current folder, or with --user yours.
     """
     address = parsed(folder) if is_address(folder) else None
-    if address is not None:
-        folder = os.getcwd()
+    first, *others = roots_of(folder) if address is None else (os.getcwd(),)
     _agree(address, url, direct=direct)
+    if others and url is not None:
+        raise UsageError("A server that runs has its own folders", "Name no others with --url.")
     if client is None or client not in clients.CLIENTS:
         return _unknown(
-            client, _Task("CLIENT", clients.GENERIC, os.path.abspath(folder), url, None, address=address)
+            client, _Task("CLIENT", clients.GENERIC, os.path.abspath(first), url, None, address=address)
         )
     if write and undo:
         raise UsageError("--write and --undo exclude each other", "Leave one of them out.")
     if not _NAME.fullmatch(name):
         raise BadValue("name", name, "is not a name that every client accepts", _NAME_ADVICE)
-    task = replace(_task(client, _folder(folder), user, url), server=name, address=address, direct=direct)
+    task = replace(
+        _task(client, _folder(first), user, url),
+        server=name,
+        others=_others(first, others) if others else (),
+        address=address,
+        direct=direct,
+    )
     if undo:
         return _undone(task)
     if address is not None:
@@ -207,6 +216,18 @@ def _folder(path: str) -> str:
     if not os.path.isdir(folder):
         raise NotAFolder(path, "file")
     return folder
+
+
+def _others(first: str, others: Sequence[str]) -> tuple[str, ...]:
+    """The further folders as they are served: with their names and absolute paths. Raises BadValue, ..."""
+    from readroom.core import config
+
+    store, options = config.open_roots(first, others)
+    store.close()
+    return tuple(
+        f"{option.name}={os.path.realpath(str(option.path))}{':ro' if option.read_only else ''}"
+        for option in options[1:]
+    )
 
 
 def _typed() -> list[str]:
@@ -432,7 +453,7 @@ connect = subcommand(
     "connect",
     _connect,
     click.Argument(["client"], required=False),
-    click.Argument(["folder"], default=".", type=Place(), metavar="[DIR | ADDRESS]"),
+    roots_argument("[DIR | ADDRESS] [NAME=DIR[:ro]]...", "The folder; others with their names.", default="."),
     flag("--write", "Write it into the client's settings."),
     flag(
         "--check",

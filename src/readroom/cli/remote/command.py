@@ -25,11 +25,16 @@ ROOTED: Final = frozenset((
 
 _TALKS: Final = "mcp"
 
+_QUESTIONS: Final = frozenset(("undo", "history"))
+"""Commands that ask a person who sits at a terminal."""
+
+_PLAIN: Final = 3
+"""Parts of a request from where there is no terminal: no size, and the address."""
+
 
 def asked(words: Sequence[str]) -> bool:
     """Whether a command line names another machine."""
-    own = words[: words.index("--")] if "--" in words else words
-    return any(word == OPTION or word.startswith(f"{OPTION}=") for word in own)
+    return any(word == OPTION or word.startswith(f"{OPTION}=") for word in words[: _options(words)])
 
 
 def run(words: Sequence[str]) -> int:
@@ -45,10 +50,15 @@ def run(words: Sequence[str]) -> int:
         return _failed(error, words)
 
 
+def _options(words: Sequence[str]) -> int:
+    """How many of the words may be options: those before `--`."""
+    return words.index("--") if "--" in words else len(words)
+
+
 def _taken(words: Sequence[str]) -> tuple[Address, list[str]]:
     """The address, and the command line there, with its folder as the root. Raises UsageError."""
     rest, addresses, at = list(words), [], 0
-    while at < len(rest) and rest[at] != "--":
+    while at < _options(rest):
         name, equals, value = rest[at].partition("=")
         if name != OPTION:
             at += 1
@@ -65,7 +75,7 @@ def _taken(words: Sequence[str]) -> tuple[Address, list[str]]:
         listed = ", ".join(sorted(ROOTED))
         raise UsageError(f"{OPTION} cannot be used with {name or 'no command'}", f"It is for {listed}.")
     address = parsed(addresses[0])
-    if any(word == "--root" or word.startswith("--root=") for word in rest):
+    if any(word == "--root" or word.startswith("--root=") for word in rest[: _options(rest)]):
         raise UsageError(f"--root and {OPTION} were both given", "The address names the folder.")
     at = debug + 1
     return address, [*rest[:at], "--root", address.folder, *rest[at:]]
@@ -75,8 +85,11 @@ def _ran(address: Address, words: Sequence[str]) -> int:
     from readroom.cli.remote.near import converse
 
     asks = sys.stderr.isatty() and sys.stdin.isatty()
-    source = 0 if _reads_input(words) else None
-    return converse(address, words, terminal(address), source, _take, asks=asks)
+    answers = sys.stdin.isatty() and not _QUESTIONS.isdisjoint(words[:2])
+    source = 0 if answers or _reads_input(words) else None
+    shown = terminal(address)
+    shown += ["in=1"] if answers and len(shown) > _PLAIN else []
+    return converse(address, words, shown, source, _take, asks=asks)
 
 
 def _reads_input(words: Sequence[str]) -> bool:

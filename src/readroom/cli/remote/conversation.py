@@ -17,12 +17,15 @@ from readroom.cli.exits import ExitCode
 from readroom.cli.remote import frames
 from readroom.cli.remote.address import Address
 from readroom.core.errors import NotReached, ReadroomError, StoreFailed
+from readroom.core.limits import MCP_MESSAGE_BYTES
 
 _UNREACHED: Final = -32000
 """The code of an answer that no server gives; as the SDKs have it for a closed connection."""
 
 _KEPT_BYTES: Final = 8 * 1024
 """The end of standard error there, of which the last line says why the server has ended."""
+
+_LONGEST_BYTES = 2 * MCP_MESSAGE_BYTES
 
 _FIRST_S = 10.0
 """A client that has started us and sends nothing gets no reason in a message: only on standard error."""
@@ -83,7 +86,7 @@ class _Open:
 
 
 class _Lines:
-    """Whole lines of a stream; what has no end yet waits."""
+    """Whole lines of a stream; what has no end yet waits, and passes once it is longer than any message."""
 
     def __init__(self) -> None:
         self._held = bytearray()
@@ -96,6 +99,9 @@ class _Lines:
             yield bytes(self._held[: end + 1])
             del self._held[: end + 1]
             begins = 0
+        if len(self._held) > _LONGEST_BYTES:
+            yield bytes(self._held)
+            self._held.clear()
 
 
 def relay(address: Address, words: Sequence[str]) -> int:

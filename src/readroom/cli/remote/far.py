@@ -161,10 +161,10 @@ def _until_asked_to_end(end: Callable[[], None]) -> Iterator[None]:
 
 def _started(work: Callable[[], int], terminal: Sequence[str], ends: _Ends) -> _Child:
     """Fork the command."""
-    takes, into = os.pipe()
     columns, lines, *settings = terminal or ("", "")
     size = (int(lines), int(columns)) if columns.isdecimal() and lines.isdecimal() else None
     shown = {part.partition("=")[0]: part.partition("=")[2] for part in settings}
+    into, takes = _stream(size) if "in" in shown else reversed(os.pipe())
     out, writes = _stream(size if "out" in shown else None)
     errors, complains = _stream(size if "err" in shown else None)
     number = os.fork()

@@ -15,6 +15,7 @@ from readroom.contracts.text_editor.requests import (
     to_call,
 )
 from readroom.core.contracts import json_replies, patch_words
+from readroom.core.contracts.absolute import longest
 from readroom.core.contracts.history import words as history_words
 from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native import render as native_render
@@ -49,7 +50,7 @@ _INSERTED = " (correct indentation, no duplicate lines, etc)"
 
 def measure(names: EditorNames) -> Measure:
     """The size of what the replies add."""
-    root = byte_size(names.root) + 1
+    root = longest(names.root)
 
     def frame(path: str) -> int:
         return _FRAME_BYTES + 2 * (root + byte_size(path))

@@ -39,6 +39,7 @@ class Settings(Struct, frozen=True):
         history: Whether and where the past of changes is kept.
         contracts: The settings of each contract.
         variables: Environment variables of contracts.
+        others: Those of the other roots by name, where there are several.
     """
 
     layers: tuple[Layer, ...] = ()
@@ -55,6 +56,7 @@ class Settings(Struct, frozen=True):
     roots: tuple[str, ...] = ()
     variables: tuple[tuple[str, str], ...] = ()
     history: HistoryPolicy = field(default_factory=lambda: HistoryPolicy(enabled=False))
+    others: Mapping[str, Settings] = field(default_factory=dict)
 
 
 # -----------------------------------------------------------------------------

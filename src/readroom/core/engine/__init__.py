@@ -42,7 +42,7 @@ from readroom.core.session.caches import OutlineCache, TextCache
 from readroom.core.session.index_cache import IndexCache
 from readroom.core.values import Cap, ReadRequest, ReadResult, Request, Result
 from readroom.core.values.changes import WriteRequest
-from readroom.core.values.commands import RunRequest, StartRequest
+from readroom.core.values.commands import RunRequest, RunResult, StartRequest
 from readroom.core.values.files import Warn
 from readroom.core.values.history import Author
 from readroom.core.values.steps import AS_IT_IS, Steps
@@ -173,6 +173,10 @@ class Engine:
         finally:
             if services.recorder is not None:
                 services.recorder.close()
+        if services.history is not None and isinstance(performed, RunResult) and performed.changes.named:
+            from readroom.core.engine.command.kept import kept
+
+            performed = kept(services.history, _author(caller, origin), performed)
         performed = self._with_half_done(with_note(performed) if respelled else performed)
         if steps.fit is not None and isinstance(request, ReadRequest) and isinstance(performed, ReadResult):
             return steps.fit(request, performed, cap)
@@ -190,18 +194,7 @@ class Engine:
         history = services.history
         if history is None or not is_edit(request) or not changes(request):
             return services
-        contract, tool = origin
-        author = Author(
-            caller.agent,
-            caller.token,
-            caller.session,
-            caller.face,
-            contract,
-            tool,
-            caller.call,
-            caller.traceparent,
-        )
-        recorder = history.recorder(services.guard, author, deadline)
+        recorder = history.recorder(services.guard, _author(caller, origin), deadline)
         return replace(services, targets=services.targets.recorded(recorder), recorder=recorder)
 
     def _with_half_done(self, performed: Result) -> Result:
@@ -270,6 +263,21 @@ class Engine:
             if self._documents is None:
                 self._documents = provided("documents")()
             return self._documents
+
+
+def _author(caller: Caller, origin: tuple[str, str]) -> Author:
+    """Who makes the changes of a call."""
+    contract, tool = origin
+    return Author(
+        caller.agent,
+        caller.token,
+        caller.session,
+        caller.face,
+        contract,
+        tool,
+        caller.call,
+        caller.traceparent,
+    )
 
 
 def _performed(services: Services, job: Job[Request]) -> Result:

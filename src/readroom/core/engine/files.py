@@ -21,7 +21,7 @@ from readroom.core.engine.edit.checks import stale
 from readroom.core.engine.services import Job, Services
 from readroom.core.limits import MAX_PATH_DEPTH
 from readroom.core.limits.files import CHANGED_TRIES
-from readroom.core.paths import ROOT, WorkPath, basename, join, parent, parts
+from readroom.core.paths import WorkPath, basename, join, parent, parts
 from readroom.core.policy.changes import WriteTargets
 from readroom.core.policy.rules.names import foldable
 from readroom.core.stores.base import Folder, Moved, RenameEntry, WriteTarget
@@ -294,7 +294,7 @@ def make_folder(services: Services, job: Job[changes.MakeFolderRequest]) -> chan
         Changed: Another program kept changing the place.
     """
     path, places = job.request.path, services.targets
-    if path == ROOT:
+    if path in places.guard.tops:
         return changes.FolderResult(path, created=False)
 
     def once() -> changes.FolderResult:
@@ -424,23 +424,25 @@ def trash(
         All else as `move` does.
     """
     path, places = WorkPath(job.request.path), services.targets
-    if parts(path)[:1] == [TRASH]:
+    _, root = places.guard.own(path)
+    trash = root.outer(TRASH)
+    if path == trash or path.startswith(f"{trash}/"):
         advice = "Move it out of there, or delete it."
         raise errors.BadValue(
             "path", path, "is in the trash already", advice, next_request=ListRequest(parent(path))
         )
     moment = clock() // 1_000_000
     for later in range(TRASH_TRIES):
-        name = f"{TRASH}/{moment + later}/{path}"
+        name = f"{trash}/{moment + later}/{root.inner(path)}"
         with places.entry(path), places.entry(name) as to:
             if foldable(to.real).lower() != foldable(name).lower():
-                raise errors.SymbolicLink(TRASH, None)
+                raise errors.SymbolicLink(trash, None)
         try:
             done = move(services, Job(changes.MoveRequest(path, name), job.cap, job.deadline))
         except errors.Taken:
             continue
         return changes.TrashResult(path, name, done.kind, done.warnings)
-    raise errors.Changed(TRASH, next_request=ListRequest(parent(path)))
+    raise errors.Changed(trash, next_request=ListRequest(parent(path)))
 
 
 def _steadily(once: Callable[[], T], path: str) -> T:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -29,15 +29,17 @@ if TYPE_CHECKING:
     from readroom.core.history.records import Draft
 
 
-@final
 class History:
     """The history of one workspace, opened when something is first changed or asked. Safe to share."""
+
+    joins = False
+    """Whether there is one for each of several roots."""
 
     def __init__(self, store: Store, policy: HistoryPolicy) -> None:
         if store.folder is None:
             policy = replace(policy, most_bytes=min(policy.most_bytes, MEMORY_BYTES))
         self.policy = policy
-        self._store = store
+        self.store = store
         self._opening = threading.Lock()
         self._book: Book | None = None
 
@@ -50,7 +52,7 @@ class History:
             with self._opening:
                 book = self._book
                 if book is None:
-                    book = self._book = Book(self._store, self.policy)
+                    book = self._book = Book(self.store, self.policy)
         return book
 
     def recorder(self, guard: Guard, author: Author, deadline: Deadline) -> CallRecorder:
@@ -65,11 +67,11 @@ class History:
 
         return latest(self.book(), path)
 
-    def former(self, path: str, content_hash: str) -> bytes | None:
-        """The bytes of a former state of a real name, if they are kept. Raises HistoryFailed."""
+    def former(self, path: str, start: str) -> bytes | None:
+        """The bytes of a former state of a real name, by the start of its hash. Raises HistoryFailed."""
         from readroom.core.history.queries import former
 
-        return former(self.book(), path, content_hash)
+        return former(self.book(), path, start)
 
     def record(self, author: Author, drafts: Iterable[Draft]) -> int:
         """Keep a change that was made otherwise, as by a command; its number. Raises HistoryFailed."""

@@ -49,7 +49,6 @@ HELD_BYTES = 64 * 1024 * 1024
 _NEW_MODE = 0o666
 
 
-@final
 class CallRecorder:
     """Keeps the changes of one call. Used by one thread."""
 
@@ -114,7 +113,6 @@ class CallRecorder:
         return (book, *book.begin(self._author, self.undoes, drafts))
 
 
-@final
 class OpenRecord:
     """The record of one change."""
 

@@ -100,13 +100,14 @@ _FORMER = 10
 """The last changes of a name among which a former state is looked for."""
 
 
-def former(book: Book, path: str, content_hash: str) -> bytes | None:
-    """The bytes of a former state of a name, if one of its last changes has kept them."""
+def former(book: Book, path: str, start: str) -> bytes | None:
+    """The bytes of a former state of a name, by the start of its hash, if a recent change has kept them."""
     for change in listed(book, Selection(path=path), _FORMER):
         for row in rows_of(book, change.id, path):
             states = ((row.before, row.name.before), (row.after, row.name.after))
             for number, state in states if path in row.name.names else ():
-                data = book.content(number, state) if state.content_hash == content_hash else None
+                known = state.content_hash is not None and state.content_hash.startswith(start)
+                data = book.content(number, state) if known else None
                 if data is not None:
                     return data
     return None

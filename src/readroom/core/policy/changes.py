@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterable, Sequence
 from copy import copy
-from typing import Protocol, Self, TypeAlias, TypeVar, final
+from typing import Protocol, Self, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -96,15 +96,16 @@ class ChangePolicy(Struct, frozen=True):
         follow_links: Follow a link at the name to any file that may be read.
         split_hardlinks: Replace a file with several names under one of them; the others keep the old file.
         exceptions: Names that may be changed even though other programs execute them.
+        what: What is meant by all of it, in sentences.
     """
 
     read_only: bool = False
     follow_links: bool = False
     split_hardlinks: bool = False
     exceptions: tuple[Rule, ...] = ()
+    what: str = "the workspace"
 
 
-@final
 class WriteTargets:
     """Finds write targets under policy, and makes every change of them. Safe to share between threads.
 
@@ -225,7 +226,7 @@ class WriteTargets:
             NotAFile: Something else than a file is there.
             OutsideRoot, NotAFolder, NoPermission, BadPath, StoreFailed: As the store says.
         """
-        requested = self._changeable(path)
+        requested = self.require_changeable(path)
         place = self._at(requested, requested)
         try:
             stat = place.look()
@@ -240,15 +241,20 @@ class WriteTargets:
         place.close()
         return self._through_link(requested)
 
-    def entry(self, path: str) -> WriteTarget:
+    def entry(self, path: str, *, kept: bool = False) -> WriteTarget:
         """The target for a name, for any kind of entry: a link itself, a folder, a file, or nothing.
 
         Ask `there` what is at it once it is entered.  Raises as `find` does, but nothing because of
-        what is there.
+        what is there.  What is `kept` is only copied.
         """
-        requested = self._changeable(path)
+        requested = self.require_changeable(path)
         if requested == ROOT:
             raise errors.Protected(requested, "it is the root of the workspace")
+        return self._at(requested, requested)
+
+    def kept_entry(self, path: str) -> WriteTarget:
+        """The same for what is copied from here, which may be read-only."""
+        requested = require_normal(path)
         return self._at(requested, requested)
 
     def there(self, place: WriteTarget, requested: str) -> Stat | None:
@@ -268,6 +274,17 @@ class WriteTargets:
         self._visible(path, path, folder=folder)
         self._require_unprotected(path, path, folder=folder)
         self._require_no_link(self._links, path, path)
+
+    def about_others(self) -> str:
+        """The other roots that the top of the tree has, and which of them are read-only; empty for none."""
+        return ""
+
+    def require_together(self, places: Sequence[WriteTarget]) -> None:
+        """Raise AcrossRoots for targets that cannot be changed together."""
+
+    def can_rename(self, place: WriteTarget, to: WriteTarget, state: Stat) -> bool:
+        """Whether what is at a target can get the name of another one, as far as is known before."""
+        return True
 
     def fixed(self) -> Fixed:
         """A function that finds the names in an unprotected folder that may be seen but not changed."""
@@ -328,10 +345,11 @@ class WriteTargets:
                     self._visible(name, requested, folder=True)
             return place.real, stat
 
-    def _changeable(self, path: str) -> WorkPath:
+    def require_changeable(self, path: str) -> WorkPath:
+        """The path in normal form. Raises Protected where nothing may be changed."""
         requested = require_normal(path)
         if self.policy.read_only:
-            raise errors.Protected(requested, "the workspace is read-only")
+            raise errors.Protected(requested, f"{self.policy.what} is read-only")
         return requested
 
     def source(self, place: WriteTarget, requested: str) -> Source:

@@ -149,6 +149,14 @@ class Session:
         """Record that the conversation was shortened, so nothing counts as seen; returns the new epoch."""
         return self._seen.advance(None)
 
+    def was_told(self, what: str) -> bool:
+        """Whether `tell` was called in this epoch. Raises StateFailed."""
+        return self._seen.shown(f"/{what}", OUTLINE)
+
+    def tell(self, what: str) -> None:
+        """Remember that something was said that is said once."""
+        self._seen.show(f"/{what}", OUTLINE)
+
     def reached(self, epoch: int) -> None:
         """Record the host's own count of compactions; an earlier one changes nothing."""
         if epoch > self.epoch:

@@ -178,8 +178,18 @@ class Since:
         for cause in causes:
             if not isinstance(cause, errors.Stale) or isinstance(cause, errors.AlreadyAppended):
                 continue
-            if cause.changed_at is None:
+            if cause.changed_at is None and self._was_there(cause):
                 self._explain(cause)
+
+    def _was_there(self, error: errors.Stale) -> bool:
+        """Whether the state that a call names is known to have been there: hashes are made up, too."""
+        path, expected = WorkPath(error.path), error.expected.removeprefix(hashes.PREFIX)
+        services = self._services
+        with _unless_failed():
+            if self._session.has_in_view(path, expected) or services.texts.find(path, expected) is not None:
+                return True
+            return services.history is not None and services.history.former(path, error.expected) is not None
+        return False
 
     def _explain(self, error: errors.Stale) -> None:
         news = next((one for one in self._found if error.path in (one.seen.path, one.seen.name)), None)

@@ -186,7 +186,7 @@ def _placed(
         at = _at(services, news.seen, run, real, old)
         if at is None:
             continue
-        place = _place((run.first, run.last), at, changed)
+        place = place_of((run.first, run.last), at, changed)
         places.append(place)
         if place.now is not None:
             after.append(SeenLines(*place.now, known.digits))
@@ -203,10 +203,10 @@ def _at(
     shown = None if data is None else _lines(data)
     if shown is None:
         return None
-    return _place((run.first, run.last), (run.first, run.last), blocks(shown, old)).now
+    return place_of((run.first, run.last), (run.first, run.last), blocks(shown, old)).now
 
 
-def _place(seen: Lines, at: Lines, changed: Sequence[DiffBlock]) -> Place:
+def place_of(seen: Lines, at: Lines, changed: Sequence[DiffBlock]) -> Place:
     """The place of lines after a change; `at` is where they were before it."""
     first, end = at[0] - 1, at[1]
     new_first, new_end, differ = first, end, []

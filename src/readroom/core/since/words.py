@@ -141,7 +141,7 @@ def of_seen(places: Sequence[Place]) -> str:
     return f"{said[0].upper()}{said[1:]}."
 
 
-_UNITS = (("d", 86_400.0), ("h", 3600.0), ("min", 60.0), ("s", 2.0))
+_UNITS = (("d", 86_400.0), ("h", 3600.0), ("min", 60.0))
 
 
 def by(author: Author | None, *, named: bool) -> str:

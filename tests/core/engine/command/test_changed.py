@@ -10,15 +10,22 @@ from typing import Any
 
 import pytest
 
+from readroom.core.caller import Caller
+from readroom.core.config import Settings
 from readroom.core.contracts.native import changed
+from readroom.core.deadline import Deadline
 from readroom.core.engine.command.changed import Following
+from readroom.core.errors import ReadroomError
+from readroom.core.history.settings import HistoryPolicy
+from readroom.core.policy.commands import CommandPolicy
 from readroom.core.policy.guard import Guard
 from readroom.core.stores.local import LocalStore
 from readroom.core.text.hashes import PREFIX
 from readroom.core.values import Reply
 from readroom.core.values.commands import CHANGES_NAMED, TreeChanges
+from readroom.core.values.history import HistoryRequest, UndoRequest
 from readroom.core.workspace import Workspace
-from tests.core.engine.command.running import PATIENCE_S, room
+from tests.core.engine.command.running import BEST, PATIENCE_S, room
 
 Named = list[tuple[str, str, str | None]]
 
@@ -278,3 +285,30 @@ def test_a_folder_that_cannot_be_read_and_a_pipe_stop_nothing(root: Path) -> Non
     (root / "pipe").unlink()
     assert [(one.action, one.path) for one in look().named] == [("created", "new"), ("deleted", "pipe")]
     (root / "shut").chmod(0o700)
+
+
+def test_the_history_names_who_ran_it_and_what_changed(root: Path, tmp_path: Path) -> None:
+    commands = CommandPolicy(enabled=True, confinement=BEST)
+    history = HistoryPolicy(folder=str(tmp_path / "history"))
+    with Workspace(root, settings=Settings(commands=commands, history=history)) as workspace:
+        arguments = {"command": "echo 1 > made; echo 2 >> a.txt; rm -r b; mv c d; echo s > .env.x"}
+        caller = Caller(agent="runner", session="talk")
+        reply = workspace.call("run_command", arguments, caller=caller)
+        assert not reply.is_error, reply.text
+        cap = workspace.cap(workspace.contract("native"))
+        found: Any = workspace.engine.perform(HistoryRequest(), cap, Deadline())
+        (change,) = found.changes
+        assert (change.by.agent, change.by.session, change.by.tool) == ("runner", "talk", "run_command")
+        assert {(name.action, name.path) for name in change.names} == {
+            ("created", "made"),
+            ("changed", "a.txt"),
+            ("deleted", "b"),
+            ("moved", "c"),
+        }
+        before = sorted(str(path) for path in root.rglob("*"))
+        with pytest.raises(ReadroomError):
+            workspace.engine.perform(UndoRequest(change=change.id), cap, Deadline())
+        assert sorted(str(path) for path in root.rglob("*")) == before
+        workspace.run("true")
+        again: Any = workspace.engine.perform(HistoryRequest(), cap, Deadline())
+        assert len(again.changes) == 1

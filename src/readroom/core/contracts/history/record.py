@@ -64,7 +64,7 @@ class UndoChangesArguments(msgspec.Struct, frozen=True, kw_only=True):
         Annotated[str, Meta(description="Alone: the last change of a file; else only what is there")] | None
     ) = None
     up_to: Annotated[int, Meta(ge=1, le=NUMBER_MAXIMUM, description="No change after this one")] | None = None
-    parts: Annotated[bool, Meta(description="Of files that were changed since, what still fits")] = False
+    parts: Annotated[bool, Meta(description="Take what still fits of files that were changed since")] = False
     dry_run: Annotated[bool, Meta(description="Only say what would be done")] = False
 
 

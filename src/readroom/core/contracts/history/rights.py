@@ -1,4 +1,4 @@
-"""What a token may do to the past, from the tools that it includes: an undo is a change like any other."""
+"""The rights of a token over the past, from its tools: an undo is a change like any other."""
 
 from __future__ import annotations
 

@@ -131,13 +131,13 @@ def who(change: KeptChange) -> str:
 
 
 def how(change: KeptChange) -> str:
-    """What made a change: the tool, or the change that it takes back."""
+    """The maker of a change: the tool, or the change that it takes back."""
     made = change.by.tool if change.undoes is None else f"undo of {change.undoes}"
     return f"{made}, interrupted" if change.interrupted else made
 
 
 def name_in_words(name: ChangedName, cap: Cap) -> str:
-    """What became of a name, its lines, and the name."""
+    """A name with its fate: the action, its lines, and the name."""
     parts = [what_became(name), lines_changed(name)]
     if name.undone_by is not None:
         parts.append(f"(undone by {name.undone_by})")
@@ -269,7 +269,7 @@ def _next_of_undo(request: UndoRequest, result: UndoResult, own_call: OwnCall) -
 
 
 def following_undo(request: UndoRequest, result: UndoResult) -> UndoRequest | None:
-    """What may be done next: take the undo back, or take the parts that still fit."""
+    """The next step: take the undo back, or take the parts that still fit."""
     if not result.dry_run:
         return None if result.id is None else UndoRequest(change=result.id)
     if request.parts or not any(conflict.fits for conflict in result.conflicts):

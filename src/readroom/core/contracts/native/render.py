@@ -343,6 +343,9 @@ def warning_parts(warnings: Sequence[values.Warn]) -> list[str]:
         if item.code == "left_out":  # its detail lists files
             parts.append(f"Not searched: {item.detail}.")
             continue
+        if item.code == "folders":
+            parts.append(f"Other folders of this workspace: {item.detail}.")
+            continue
         where = "" if item.line is None else f" at line {item.line}"
         if item.column is not None:
             where = f" at {item.line}:{item.column}"

@@ -22,6 +22,7 @@ from readroom.core.engine.command import shell
 from readroom.core.engine.command.changed import Following
 from readroom.core.engine.command.process import Command, End, environment
 from readroom.core.limits import RUN_BACKGROUND_OWN, RUN_FOLLOWED_NAMES, Limits
+from readroom.core.paths import WorkPath
 from readroom.core.policy.commands import PATH, CommandPolicy
 from readroom.core.policy.guard import Guard
 from readroom.core.quoting import first_of
@@ -142,14 +143,16 @@ class CommandRun:
 
     def ran(self) -> Ran:
         """Start the command, keep its output, and wait for its end."""
-        root = self._runner.guard.folder
+        own, place = self._runner.guard.own(WorkPath(self._request.path))
+        root = own.folder
         if root is None:
-            raise errors.NoFolder(self._runner.guard.store.name)
+            raise errors.NoFolder(own.store.name)
         private = self._private()
         with ExitStack() as opened:
             opened.callback(remove_tree, private.temporary)
-            folder = opened.enter_context(self._runner.guard.open_folder(self._request.path))
-            start = self._runner.sandbox.start(folder.real, private, self._deadline)
+            with place.naming():
+                folder = opened.enter_context(own.open_folder(place.inner(self._request.path)))
+            start = self._runner.sandbox.start(folder.real, private, self._deadline, place.at)
             opened.callback(start.close)
             here = os.path.join(root, folder.real) if folder.real != "." else root
             more = dict(self._runner.policy.environment)
@@ -163,11 +166,11 @@ class CommandRun:
             maximum = self._runner.limits.run_processes
             chosen_shell = shell.found()
             request = self._request
-            own: Sequence[tuple[str, str]] = ()
+            variables_of_call: Sequence[tuple[str, str]] = ()
             merged = False
             if isinstance(request, StartRequest):
-                own, merged = request.variables, request.merged
-            line = chosen_shell.line(request.command, own)
+                variables_of_call, merged = request.variables, request.merged
+            line = chosen_shell.line(request.command, variables_of_call)
             with Command(
                 line, start, variables, descriptor, maximum, self._deadline, merged=merged
             ) as command:

@@ -121,6 +121,7 @@ class _Batch:
             with names.collecting(number):
                 made[number] = self._found(file, number)
         self._require_several()
+        names.require_together()
         if not self._request.dry_run:
             names.lock()
         self._files = list(made.values())

@@ -91,10 +91,17 @@ class EntryPlans(Struct):
         if state.kind is EntryKind.FOLDER:
             self.places.require(to.place, request.destination, folder=True)
             self._counted(request, name.place.real, to.place.real)
-        self._source(request, name, state)
+        renames = self.places.can_rename(name.place, to.place, state)
+        if not renames and state.kind is not EntryKind.FILE:
+            raise errors.AcrossRoots(request.path, request.destination)
+        source = self._source(request, name, state)
         folders = self.new_folders(to.place)
         result = changes.MoveResult(request.path, request.destination, state.kind, folders=folders)
-        return _planned([RenameEntry(name.place, to.place, state)], result)
+        steps: list[Change] = [RenameEntry(name.place, to.place, state)]
+        if not renames and source is not None:
+            copied = _copied(source, to.place, state, self.job.deadline)
+            steps = [copied, RemoveEntry(name.place, state, source.version)]
+        return _planned(steps, result)
 
     def copy(self, request: changes.CopyRequest, name: HeldName, to: HeldName) -> Planned:
         """A copy of a file or a folder."""

@@ -64,6 +64,7 @@ class HeldName(Struct, eq=False):
         after: The bytes that it is going to have, None for none.
         mode: Of a new file.
         moved: The name whose file it gets.
+        kept: Whether it is only copied.
     """
 
     change: int
@@ -78,6 +79,7 @@ class HeldName(Struct, eq=False):
     mode: int = _NEW_MODE
     moved: HeldName | None = None
     is_read: bool = False
+    kept: bool = False
 
 
 def attempted(
@@ -130,6 +132,7 @@ class Names:
         change: int,
         *,
         entry: bool = False,
+        kept: bool = False,
         again: bool = False,
         respelled: HeldName | None = None,
     ) -> HeldName:
@@ -139,6 +142,7 @@ class Names:
             asked: The path.
             change: The number of the change.
             entry: The name of anything, and not that of a file.
+            kept: It is only copied.
             again: Other changes may be about it, too, under the same spelling.
             respelled: A name of the call of which it may be another spelling.
 
@@ -152,12 +156,13 @@ class Names:
             known = next((name for name in self._names if name.path == path), None)
             if known is not None:
                 return known
-        place = self.held.enter_context(self.places.entry(path) if entry else self.places.find(path))
+        found = self.places.entry(path, kept=kept) if entry else self.places.find(path)
+        place = self.held.enter_context(found)
         for name in self._names:
             if name.place.real == place.real and name is not respelled and (again or name.change != change):
                 raise errors.SameFile(asked, name.asked)
         warnings = () if path == parsed else (OTHER_SPELLING,)
-        name = HeldName(change, asked, path, place, warnings, found=place.look())
+        name = HeldName(change, asked, path, place, warnings, found=place.look(), kept=kept)
         self._names.append(name)
         return name
 
@@ -176,6 +181,10 @@ class Names:
         return iter(self._names)
 
     # --- holding ------------------------------------------------------------------------------
+
+    def require_together(self) -> None:
+        """Raise AcrossRoots for names that are changed and cannot be changed in one step."""
+        self.places.require_together([name.place for name in self._names if not name.kept])
 
     def lock(self) -> None:
         """Lock the folders, in a fixed order so that two calls cannot wait for each other."""

@@ -109,6 +109,7 @@ class _Several(Struct):
             with self.names.collecting(number):
                 self.files[number] = self._found(change, number)
         self._require_apart()
+        self.names.require_together()
         if not request.dry_run:
             self.names.lock()
         entries = EntryPlans(self.services, self.job, self.names)
@@ -141,7 +142,8 @@ class _Several(Struct):
         if isinstance(change, WriteRequest) and change.path.removesuffix('"').endswith("/"):
             raise errors.BadPath(change.path, "ends with a slash, as names of folders do", "Leave it out.")
         by_file = isinstance(change, EditRequest | WriteRequest)
-        name = self.names.find(change.path, number, entry=not by_file)
+        kept = isinstance(change, CopyRequest)
+        name = self.names.find(change.path, number, entry=not by_file, kept=kept)
         if isinstance(change, EditRequest) and name.found is None:
             raise errors.NotFound(name.path)
         change = replace(change, path=name.path)

@@ -65,6 +65,10 @@ def listing(services: Services, job: Job[HistoryRequest]) -> HistoryResult:
         NoSuchChange: There is none of that number, or nothing of it may be seen.
         HistoryOff, HistoryFailed: There is no history, or it cannot be read.
     """
+    if services.history is not None and services.history.joins:
+        from readroom.core.engine.past import across
+
+        return across.listing(services, job, listing)
     request, book = job.request, book_of(services)
     if not 1 <= request.maximum <= LISTED_MAXIMUM:
         raise errors.BadValue("maximum", request.maximum, "is out of range", f"Send 1 to {LISTED_MAXIMUM}.")
@@ -163,6 +167,10 @@ def diff(services: Services, job: Job[DiffRequest]) -> DiffResult:
         NoSuchChange: There is none of that number, or nothing of it may be seen.
         HistoryOff, HistoryFailed: There is no history, or it cannot be read.
     """
+    if services.history is not None and services.history.joins:
+        from readroom.core.engine.past import across
+
+        return across.diff(services, job, diff)
     book, request = book_of(services), job.request
     change = seen_change(services, book, request.change)
     path = None if not request.path else asked_name(services, request.path)
@@ -215,6 +223,10 @@ def forget(services: Services, job: Job[ForgetRequest]) -> ForgetResult:
         BadValue: Neither a path nor `all` was sent.
         HistoryOff, HistoryFailed: There is no history, or it cannot be written.
     """
+    if services.history is not None and services.history.joins:
+        from readroom.core.engine.past import across
+
+        return across.forget(services, job, forget)
     request, book = job.request, book_of(services)
     if bool(request.path) == request.all:
         advice = "Send a path, or all=true for the whole workspace."

@@ -50,6 +50,7 @@ from readroom.core.stores.local.place import LocalPlace, flush, keep, write_all
 from readroom.core.stores.local.trees import KEPT_BITS, found_inside, written
 from readroom.core.stores.local.undo import cleared, undone
 from readroom.core.stores.local.unfinished import Draft, Notes, temporary_name
+from readroom.core.stores.roots.placed import PlacedTarget, own_target
 from readroom.core.values import EntryKind, Stat, Version
 from readroom.core.values.files import Warn
 
@@ -139,7 +140,7 @@ class Batch:
                 self._begin()
                 for change in changes:
                     for place in _places(change):
-                        place.require_same_folder()
+                        _local(place).require_same_folder()
                 for step in self._steps:
                     path = step.path
                     self._make(step)
@@ -157,7 +158,7 @@ class Batch:
 
     def _plan(self, change: Change, stack: ExitStack) -> None:
         for end in _places(change):
-            self._folders.add(end.folder, end.fd)
+            self._folders.add(_folder_of(end), _local(end).fd)
         match change:
             case PutFile():
                 self._stage(change, stack)
@@ -179,10 +180,10 @@ class Batch:
                 self._plan_folder(place.real)
             case MakeLink(place, target, mtime_ns):
                 self._plan_folders(place)
-                self._add(self._linked(_local(place), target, mtime_ns, stack))
+                self._add(self._linked(place, target, mtime_ns, stack))
             case PutTree(place):
                 self._plan_folders(place)
-                self._add(self._written(change, _local(place), stack))
+                self._add(self._written(change, place, stack))
 
     def _note_temporary(self, changes: Sequence[Change]) -> None:
         """Note the temporary names of links and folders, for those who come after a crash."""
@@ -191,26 +192,26 @@ class Batch:
             if isinstance(change, MakeLink | PutTree):
                 name = encoded(temporary_name())
                 self._temporary[change.place.real] = os.fsdecode(name)
-                folder = encoded(_local(change.place).folder)
+                folder = encoded(_folder_of(change.place))
                 steps.append(Step(TREE, folder, b"", temporary=name, staged=folder))
         if steps and self._before is not None:
             self._before.begin(steps)
 
-    def _linked(self, place: LocalPlace, target: str, mtime_ns: int | None, stack: ExitStack) -> Step:
+    def _linked(self, place: WriteTarget, target: str, mtime_ns: int | None, stack: ExitStack) -> Step:
         """Make a link under a temporary name."""
-        name = self._temporary[place.real]
-        stack.callback(_quietly, rename.clear_tree, place.fd, name)
-        os.symlink(target, name, dir_fd=place.fd)
+        name, folder = self._temporary[place.real], _local(place).fd
+        stack.callback(_quietly, rename.clear_tree, folder, name)
+        os.symlink(target, name, dir_fd=folder)
         if mtime_ns is not None:
-            os.utime(name, ns=(mtime_ns, mtime_ns), dir_fd=place.fd, follow_symlinks=False)
-        status = os.stat(name, dir_fd=place.fd, follow_symlinks=False)
+            os.utime(name, ns=(mtime_ns, mtime_ns), dir_fd=folder, follow_symlinks=False)
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         return self._staged(PUT, place, name, state_of(status))
 
-    def _written(self, change: PutTree, place: LocalPlace, stack: ExitStack) -> Step:
+    def _written(self, change: PutTree, place: WriteTarget, stack: ExitStack) -> Step:
         """Write a folder with everything in it under a temporary name."""
-        name = self._temporary[place.real]
-        stack.callback(_quietly, rename.clear_tree, place.fd, name)
-        fd = written(place.fd, name, change.entries)
+        name, folder = self._temporary[place.real], _local(place).fd
+        stack.callback(_quietly, rename.clear_tree, folder, name)
+        fd = written(folder, name, change.entries)
         stack.callback(os.close, fd)
         step = self._staged(TREE, place, name, state_of(os.fstat(fd)))
         self._trees[len(self._steps)] = fd, change.entries[0].mode
@@ -220,14 +221,14 @@ class Batch:
                 self._in_trees.add(join(place.real, entry.inside) if entry.inside else place.real)
         return step
 
-    def _staged(self, kind: Kind, place: LocalPlace, name: str, new: State) -> Step:
+    def _staged(self, kind: Kind, place: WriteTarget, name: str, new: State) -> Step:
         step = Step(kind, _at(place), _name(place), temporary=encoded(name), new=new)
-        step.staged, step.aside = encoded(place.folder), encoded(temporary_name())
+        step.staged, step.aside = encoded(_folder_of(place)), encoded(temporary_name())
         return step
 
     def _plan_folders(self, place: WriteTarget) -> None:
         """Steps for the folders above a name that are missing."""
-        above = _local(place).folder
+        above = _folder_of(place)
         for name in _local(place).missing:
             above = join(above, name)
             self._plan_folder(above)
@@ -242,10 +243,10 @@ class Batch:
 
     def _stage(self, change: PutFile, stack: ExitStack) -> None:
         """Write the new content next to its name, or where the first missing folder will be."""
-        place = _local(change.place)
+        place = change.place
         self._plan_folders(place)
         mode = change.mode if change.over is None else _PRIVATE_MODE
-        draft = stack.enter_context(Draft(place.fd, self._notes, None, mode, nameless=self._nameless))
+        draft = stack.enter_context(Draft(_local(place).fd, self._notes, None, mode, nameless=self._nameless))
         for piece in change.pieces:
             write_all(draft.fd, piece)
         old = None
@@ -259,7 +260,7 @@ class Batch:
             os.utime(draft.fd, ns=(change.exactly.mtime_ns, change.exactly.mtime_ns))
         flush(draft.fd)
         step = Step(PUT, _at(place), _name(place), temporary=encoded(draft.named()), old=old)
-        step.new, step.staged = state_of(os.fstat(draft.fd)), encoded(place.folder)
+        step.new, step.staged = state_of(os.fstat(draft.fd)), encoded(_folder_of(place))
         step.aside = encoded(temporary_name())
         draft.written()
         self._drafts[len(self._steps)] = draft
@@ -361,15 +362,20 @@ def _quietly(act: Callable[[int, str], None], folder: int, name: str) -> None:
         act(folder, name)
 
 
-def _places(change: Change) -> Sequence[LocalPlace]:
-    if isinstance(change, RenameEntry):
-        return (_local(change.place), _local(change.to))
-    return (_local(change.place),)
+def _places(change: Change) -> Sequence[WriteTarget]:
+    return (change.place, change.to) if isinstance(change, RenameEntry) else (change.place,)
 
 
 def _local(place: WriteTarget) -> LocalPlace:
-    assert isinstance(place, LocalPlace)  # of this store
-    return place
+    inner = own_target(place)
+    assert isinstance(inner, LocalPlace)  # of this store, or of a root beside it
+    return inner
+
+
+def _folder_of(place: WriteTarget) -> WorkPath:
+    """The deepest folder on the way that is there, named as the target is."""
+    folder = _local(place).folder
+    return place.place.outer(folder) if isinstance(place, PlacedTarget) else folder
 
 
 def _at(place: WriteTarget) -> bytes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias, final
 
 import msgspec
@@ -128,31 +128,51 @@ class Step(Struct, omit_defaults=True):
         return state[0], state[1]
 
 
+class OneOf(Struct, frozen=True):
+    """One of several roots in which a batch changes names: its name in the paths of the steps, and itself."""
+
+    at: bytes
+    root: bytes
+    device: int
+    inode: int
+
+
 class Record(Struct):
-    """A journal: the folder of the workspace, by name and identity, and the steps in order."""
+    """A journal: the folder of the workspace, by name and identity, and the steps in order.
+
+    Attributes:
+        every: All roots, where the batch changes several; the paths of its steps are those of the tree.
+    """
 
     root: bytes
     device: int
     inode: int
     steps: list[Step]
+    every: list[OneOf] = []
 
-    def on(self, device: int) -> Sequence[Step]:
-        """The steps, if the device of the root has another number since the machine was started again."""
+    def on(self, devices: Mapping[int, int]) -> Sequence[Step]:
+        """The steps, where devices have other numbers since the machine was started again."""
         for step in self.steps:
-            step.old, step.new = self._moved(step.old, device), self._moved(step.new, device)
-        self.device = device
+            step.old, step.new = _moved(step.old, devices), _moved(step.new, devices)
         return self.steps
 
-    def _moved(self, state: State | None, device: int) -> State | None:
-        return (device, *state[1:]) if state is not None and state[0] == self.device else state
+
+def _moved(state: State | None, devices: Mapping[int, int]) -> State | None:
+    return state if state is None else (devices.get(state[0], state[0]), *state[1:])
 
 
 @final
 class BatchJournal(Closeable):
     """The journal of one batch."""
 
-    def __init__(self, folder: str, root: str, identity: tuple[int, int]) -> None:
-        """`folder` is where journals are, made when the first begins; `root` is that of the workspace."""
+    def __init__(
+        self, folder: str, root: str, identity: tuple[int, int], every: Sequence[OneOf] = ()
+    ) -> None:
+        """A journal of the root of that name and identity, or of several roots.
+
+        `folder` is where journals are, made when the first begins.
+        """
+        self._every = every
         self._folder = folder
         self._root = root
         self._identity = identity
@@ -161,7 +181,7 @@ class BatchJournal(Closeable):
 
     def begin(self, steps: Sequence[Step]) -> bool:
         """Note what is going to be done; False where that cannot be noted."""
-        record = Record(os.fsencode(self._root), *self._identity, list(steps))
+        record = Record(os.fsencode(self._root), *self._identity, list(steps), list(self._every))
         path = os.path.join(self._folder, os.urandom(8).hex())
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         try:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from readroom.core import errors
 from readroom.core.deadline import Deadline
@@ -158,18 +158,25 @@ def cleared(step: Step, fd: int) -> None:
             rename.clear(fd, kept, step.old)
 
 
+class Folders(Protocol):
+    """Opens folders by their paths."""
+
+    def folder(self, path: WorkPath) -> resolve.Found:
+        """As `resolve.Way`."""
+
+
 def recovered(
-    way: resolve.Way, abandoned: Abandoned, device: int, deadline: Deadline
+    way: Folders, abandoned: Abandoned, devices: Mapping[int, int], deadline: Deadline
 ) -> list[Leftover] | None:
     """Undo or clear what a process that died has left; None if its folders are in use.
 
     Args:
         way: Resolves folders in the root of the journal.
         abandoned: Its journal.
-        device: The number that the device of the root has now.
+        devices: The numbers that devices of the journal have now.
         deadline: When waiting for other writers must end.
     """
-    steps = abandoned.record.on(device)
+    steps = abandoned.record.on(devices)
     with ExitStack() as stack:
         folders: dict[WorkPath, int] = {}
 

@@ -156,6 +156,13 @@ class ReviewStore:
             return self.base.version(at.node.path)
         return at.version
 
+    def is_still(self, path: WorkPath, version: Version | None) -> bool:
+        """Whether what is at a path surely has that version, None for nothing."""
+        tree = self.waiting.tree()
+        if not tree.concerns(path):
+            return self.base.is_still(path, version)
+        return self.version(path) == version
+
     def place(self, path: WorkPath) -> ReviewPlace:
         """The target for a write at a path, whether or not something is there; changes nothing yet."""
         from readroom.core.stores.review.place import ReviewPlace  # readers do not need it

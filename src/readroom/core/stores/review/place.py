@@ -60,7 +60,7 @@ class ReviewPlace(Closeable):
         """Find the deepest existing folder on the way."""
         self._store = store
         self.held: Held | None = None
-        self.name = basename(path)
+        self.spelling = self.name = basename(path)
         missing: list[str] = []
         folder = parent(path)
         while True:

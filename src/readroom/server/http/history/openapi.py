@@ -31,7 +31,7 @@ def _list(items: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _STATE = _object(
-    "What was at a name: absent, file, folder or link.",
+    "The state of a name: absent, file, folder or link.",
     kind=_TEXT, content_hash=_MAYBE, kept=_FLAG, size_bytes=_NUMBER, mode=_TEXT, modified=_MAYBE,
     target=_MAYBE,
 )  # fmt: skip
@@ -92,11 +92,11 @@ SCHEMAS: dict[str, Any] = {
         files=_list(_object("A name.", **_FILE, diff=_MAYBE, left_out=_NUMBER, note=_TEXT)),
     ),
     "Undone": _object(
-        "What an undo did, or would do; `change` is the change that it is itself.",
+        "The effects of an undo, or of its dry run; `change` is the change that it is itself.",
         undone=_list(_object("A name.", **_UNDONE)), changes=_list(_NUMBER), change=_PERHAPS,
         conflicts=_list(_object("A name that was changed since.", **_CONFLICT)), dry_run=_FLAG, **_REST,
     ),
-    "Forgotten": _object("What went.", changes=_NUMBER, names=_NUMBER, size_bytes=_NUMBER, **_REST),
+    "Forgotten": _object("The past that went.", changes=_NUMBER, names=_NUMBER, size_bytes=_NUMBER, **_REST),
 }  # fmt: skip
 """The answers."""
 

@@ -32,7 +32,7 @@ from readroom.server.http.ui.view import View
 from readroom.server.ledger.sums import LOOKED_AT
 
 _FIELDS: Final = ("change", "session", "path")
-"""What chooses the changes, in the address and in the form."""
+"""The choice of changes, in the address and in the form."""
 
 
 def same_origin(request: Request) -> None:
@@ -44,7 +44,7 @@ def same_origin(request: Request) -> None:
 
 
 def undo(view: View) -> Page:
-    """What an undo would do, and the question. Raises NoSuchView where it is not allowed."""
+    """The effects of an undo, and the question. Raises NoSuchView where it is not allowed."""
     if not may_undo(view):
         raise NoSuchView("page")
     return _question(view, _chosen(view.wanted), "")
@@ -162,7 +162,7 @@ def _fields(chosen: Mapping[str, object], plan: UndoResult) -> Iterator[tuple[st
 
 
 def _addressed(chosen: Mapping[str, object]) -> dict[str, object]:
-    """What chooses the changes, without how they are undone."""
+    """The choice of changes, without how they are undone."""
     return {name: chosen[name] for name in _FIELDS if chosen[name] is not None}
 
 
@@ -207,7 +207,7 @@ def _diffs(one: Conflict | Undone) -> Iterator[tuple[str, Diff | None]]:
         yield "", one.diff
     else:
         yield "The change", one.ours
-        yield "What happened since", one.theirs
+        yield "Changes since then", one.theirs
 
 
 def _remarks(one: Conflict | Undone) -> Iterator[str]:
