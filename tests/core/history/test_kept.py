@@ -136,6 +136,23 @@ def test_a_session_is_taken_back_at_once(past: Past, root: Path) -> None:
     assert (root / "n/e/w").read_bytes() == b"w\n"
 
 
+def test_an_undo_of_several_changes_of_its_own_names_all_of_them(past: Past, root: Path) -> None:
+    past.write("d/a.txt", "one\n")
+    before = tree(root)
+    past.write("b.txt", "two\n")
+    past.do(MoveRequest("d", "e"))
+    moved = tree(root)
+    result = past.undo(since_ns=past.changes()[1].at_ns)
+    assert tree(root) == before
+    assert result.id is not None
+    assert result.earlier
+    reply = past.workspace.perform("undo_changes", {"change": result.id}, contract_name="history")
+    assert reply.facts["earlier_changes"] == []
+    for change in result.earlier:
+        past.undo(change=change)
+    assert tree(root) == moved
+
+
 def test_what_was_changed_since_is_refused_and_its_parts_are_offered(past: Past, root: Path) -> None:
     lines = [f"line {number}\n" for number in range(30)]
     past.write("a.txt", "".join(lines))
