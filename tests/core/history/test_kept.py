@@ -136,6 +136,23 @@ def test_a_session_is_taken_back_at_once(past: Past, root: Path) -> None:
     assert (root / "n/e/w").read_bytes() == b"w\n"
 
 
+def test_an_undo_of_several_changes_of_its_own_names_all_of_them(past: Past, root: Path) -> None:
+    past.write("d/a.txt", "one\n")
+    before = tree(root)
+    past.write("b.txt", "two\n")
+    past.do(MoveRequest("d", "e"))
+    moved = tree(root)
+    result = past.undo(since_ns=past.changes()[1].at_ns)
+    assert tree(root) == before
+    assert result.id is not None
+    assert result.earlier
+    reply = past.workspace.perform("undo_changes", {"change": result.id}, contract_name="history")
+    assert reply.facts["earlier_changes"] == []
+    for change in result.earlier:
+        past.undo(change=change)
+    assert tree(root) == moved
+
+
 def test_what_was_changed_since_is_refused_and_its_parts_are_offered(past: Past, root: Path) -> None:
     lines = [f"line {number}\n" for number in range(30)]
     past.write("a.txt", "".join(lines))
@@ -156,6 +173,24 @@ def test_what_was_changed_since_is_refused_and_its_parts_are_offered(past: Past,
     changed[2] = "line 2\n"
     assert (root / "a.txt").read_text() == "".join(changed)
     assert (result.undone[0].fits, result.undone[0].left) == (1, 1)
+
+
+def test_what_has_the_name_of_something_deleted_or_moved_is_shown(past: Past, root: Path) -> None:
+    past.write("a.txt", "deleted\n")
+    past.do(DeleteRequest("a.txt"))
+    (root / "a.txt").write_text("a person's\n")
+    with pytest.raises(errors.ChangedSince) as refused:
+        past.undo(path="a.txt")
+    assert "-deleted" in refused.value.detail
+    assert "+a person's" in refused.value.detail
+    assert "move that away first" in refused.value.detail
+    past.write("old.txt", "moved\n")
+    past.do(MoveRequest("old.txt", "new.txt"))
+    (root / "new.txt").unlink()
+    with pytest.raises(errors.ChangedSince) as refused:
+        past.undo(path="new.txt")
+    assert refused.value.message.startswith("new.txt was changed since")
+    assert refused.value.detail == "new.txt: it is not there any more"
 
 
 def test_a_made_folder_stays_for_what_others_put_into_it(past: Past, root: Path) -> None:
