@@ -54,7 +54,6 @@ _ODD = "['\"\\0-\\x1f\\x7f\ud800-\udfff]"
 Fixed: TypeAlias = Callable[[WorkPath, Sequence[str], Container[str]], set[str]]
 """Finds the fixed names among those of a folder; it also gets those that are folders."""
 
-
 T = TypeVar("T")
 
 

@@ -291,8 +291,8 @@ class PageOfPassages:
         within = "" if passage.part is None else f"p{passage.part}:"
         form = [_ROW.format(within, number, line) for number, line in passage.around]
         if path not in self._taken:
-            lines = f"{passage.first}-{passage.last} of {len(apart.lines)}"
-            form.append(f"{quote(path)} | lines {lines} | sha256:{apart.digits[:12]}\n")
+            numbers = f"{passage.first}-{passage.last} of {len(apart.lines)}"
+            form.append(f"{quote(path)} | lines {numbers} | sha256:{apart.digits[:12]}\n")
         elif not {taken.span[0] - 1, taken.span[1] + 1} & self._seen[path]:
             form.append("…\n")
         text = "".join(form)
