@@ -114,7 +114,7 @@ class GrepPlace(Struct, frozen=True, order=True):
 
 
 class Cursor(Struct, frozen=True):
-    """The place where a search continues: files before `place` are done, this one up to `line` (None: all)."""
+    """The place where a search continues: files before `place` are done, this one to `line` (None: all)."""
 
     place: GrepPlace
     path: str
