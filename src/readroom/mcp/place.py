@@ -1,4 +1,4 @@
-"""The place of a workspace on another machine, which its client is told once, with the first reply."""
+"""The place of a workspace on another machine, which is said once, with the first reply."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def _reads_input(words: Sequence[str]) -> bool:
 
 
 def terminal(address: Address) -> list[str]:
-    """What the terminal here is, and the address, for a request."""
+    """The terminal here and the address, for a request."""
     streams = {"out": sys.stdout, "err": sys.stderr}
     shown = [f"{name}=1" for name, stream in streams.items() if stream.isatty()]
     if not shown:

@@ -32,7 +32,7 @@ _FIRST_S = 10.0
 
 
 class _Message(msgspec.Struct):
-    """What is looked at: whether it asks, answers or tells."""
+    """The parts that are looked at: whether it asks, answers or tells."""
 
     id: msgspec.Raw = msgspec.Raw(b"")
     method: str = ""

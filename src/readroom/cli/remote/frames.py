@@ -15,7 +15,7 @@ REQUEST, INPUT, INPUT_END = b"q", b"i", b"z"
 OUTPUT, ERRORS, EXIT = b"o", b"e", b"x"
 
 MARK: Final = b"\0readroom remote 1 "
-"""What the far end says first, before facts about itself; a login shell may print before it."""
+"""The far end says it first, before facts about itself; a login shell may print before it."""
 
 PIECE_BYTES: Final = 64 * 1024
 """Bytes in a frame of a stream, at most: the capacity of a pipe."""

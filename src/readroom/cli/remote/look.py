@@ -18,7 +18,7 @@ from readroom.core.release import VERSION
 
 
 class Seen(Struct, frozen=True):
-    """What was found.
+    """The findings.
 
     Attributes:
         far: Versions there, the system and the processor.
@@ -67,7 +67,7 @@ def look(address: Address) -> Seen:
 
 
 def _asked(address: Address, words: Sequence[str]) -> tuple[Far, Mapping[bytes, bytearray]]:
-    """What a command there wrote, by the kind of its frames."""
+    """The output of a command there, by the kind of its frames."""
     near = Near(address, asks=False)
     pieces = {frames.OUTPUT: bytearray(), frames.ERRORS: bytearray(), frames.EXIT: bytearray()}
     try:

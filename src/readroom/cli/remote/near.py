@@ -22,7 +22,7 @@ _HELLO_S: Final = 30.0
 unpack itself."""
 
 _PRINTED_BYTES = 64 * 1024
-"""What a login shell may print before it."""
+"""The longest text that a login shell may print before it."""
 
 _KEPT_BYTES = 8 * 1024
 """Standard error of ssh that is kept, to say why it ended."""
@@ -32,7 +32,7 @@ _LEAVE_S = 5.0
 
 
 class Far(Struct, frozen=True):
-    """What the far end says about itself: versions of readroom and Python, the system, the processor."""
+    """The far end, as it describes itself: versions of readroom and Python, the system, the processor."""
 
     version: str
     python: str
@@ -70,7 +70,7 @@ class Near:
         self.send(frames.REQUEST, frames.request(words, terminal))
 
     def send(self, kind: bytes, data: bytes = b"") -> None:
-        """Send a frame; from any thread. Where the connection has ended, the answer says so."""
+        """Send a frame; from any thread. If the connection has ended, the answer says so."""
         assert self._process.stdin is not None
         with self._turn, suppress(OSError, ValueError):
             left = memoryview(frames.frame(kind, data))

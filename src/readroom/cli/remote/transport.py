@@ -38,7 +38,7 @@ _LOOK = (
 )
 
 _OWN = "~/.local/bin/readroom"
-"""Where a user installs it, which is not on the PATH of a shell that ssh starts."""
+"""The place where a user installs it; it is not on the PATH of a shell that ssh starts."""
 
 
 def _found(words: str) -> str:

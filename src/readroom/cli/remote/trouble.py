@@ -120,7 +120,7 @@ def not_ours(address: Address) -> NotReached:
 
 
 def _absent(address: Address, found: Sequence[str]) -> NotReached:
-    """What is there where no readroom is: the system, the processor, and every Python."""
+    """The error where no readroom is, from the system, the processor and every Python there."""
     pythons = [
         tuple(map(int, version.split(".")[:2])) for version in found[2:] if re.match(r"\d+\.\d+", version)
     ]

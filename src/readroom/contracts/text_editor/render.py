@@ -165,7 +165,7 @@ class Views(Struct, frozen=True):
 
 
 _UNDO = UndoRequest()
-"""What takes an undo back is no command of this contract."""
+"""No command of this contract takes an undo back."""
 
 
 def _short(text: str, cap: Cap) -> str:

@@ -37,6 +37,7 @@ Two files, both optional, both in this form; nothing else is a key:
     required = true                                # refuse changes whose past cannot be kept; default: warn
     tool = true                                    # models may ask for it; default false
     review = true                                  # changes wait until a person has agreed; default false
+    undo_in_dashboard = true                       # people may take changes back there; default false
 
     [ledger]
     enabled = true                                 # record every call; default: servers do, commands do not
@@ -110,7 +111,7 @@ from readroom.core.engine import Engine
 from readroom.core.history import History
 from readroom.core.history.settings import HistoryPolicy
 from readroom.core.limits import CONFIG_FILE_BYTES
-from readroom.core.paths import WorkPath, parse
+from readroom.core.paths import ROOT, WorkPath, parse
 from readroom.core.policy.changes import WriteTargets
 from readroom.core.policy.guard import Guard
 from readroom.core.policy.ignore_files import require_one_name
@@ -121,7 +122,6 @@ from readroom.core.session.gatekeeper import Gatekeeper
 from readroom.core.session.index_cache import IndexCache
 from readroom.core.session.index_files import IndexPolicy
 from readroom.core.stores.base import Store
-from readroom.core.stores.roots.names import FIRST, Place
 
 if TYPE_CHECKING:
     from readroom.core.config.roots import RootLike, RootOption
@@ -130,6 +130,7 @@ if TYPE_CHECKING:
     from readroom.core.review.views import Views
     from readroom.core.sandbox import Area
     from readroom.core.stores.roots.joined import RootStore
+    from readroom.core.stores.roots.names import Place
 
 
 NAME = WorkPath(CONFIG_FILE)
@@ -353,7 +354,9 @@ def views(base: Engine, settings: Settings) -> Views | None:
         return None
     if store.folder is None or policy.folder is None:
         problem = (
-            "changes of files in memory cannot wait" if store.folder is None else "there is no state folder"
+            "only changes of one local folder can wait"
+            if store.folder is None
+            else "there is no state folder"
         )
         raise errors.BadConfig("the configuration", "history.review", problem, "Set folder, or leave it out.")
     from readroom.core.review import Reviews
@@ -455,7 +458,7 @@ def room(
 
         areas = areas_of(guarded, changeable, settings, _area)
     else:
-        areas = [_area(FIRST, guarded, changeable, settings)]
+        areas = [_area(guarded.own(ROOT)[1], guarded, changeable, settings)]
     return CommandService(guarded, areas, policy, settings.limits, kept)
 
 

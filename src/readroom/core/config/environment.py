@@ -1,4 +1,4 @@
-"""What the environment of this process says: variables, and where this user's files are.
+"""The environment of this process: its variables, and where this user's files are.
 
 Knows: nothing of workspaces.
 """

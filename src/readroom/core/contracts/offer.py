@@ -35,7 +35,7 @@ class Offer(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What the model calls it."""
+        """The name that the model uses."""
         return self.tool.name
 
     @property

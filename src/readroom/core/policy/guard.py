@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import islice
 from operator import is_not
-from typing import Literal, TypeAlias, final
+from typing import TYPE_CHECKING, Literal, TypeAlias, final
 
 from readroom.core import errors, limits, paths
 from readroom.core.deadline import Deadline
@@ -26,8 +26,10 @@ from readroom.core.policy.names import root_names
 from readroom.core.policy.rules import Denials, Layer, Rules, Verdict, denials
 from readroom.core.quoting import quote
 from readroom.core.stores.base import Folder, Source, Store
-from readroom.core.stores.roots.names import FIRST, Place
 from readroom.core.values import EntryKind, Stat
+
+if TYPE_CHECKING:
+    from readroom.core.stores.roots.names import Place
 
 # -----------------------------------------------------------------------------
 # Names similar to one that does not exist: a typing error, different case, another folder.
@@ -207,6 +209,8 @@ class Guard:
 
     def own(self, path: WorkPath) -> tuple[Guard, Place]:
         """The guard of the one root that a path is in, and where that root is."""
+        from readroom.core.stores.roots.names import FIRST  # a read does not ask
+
         return self, FIRST
 
     def parse(self, path: str) -> WorkPath:

@@ -1,4 +1,4 @@
-"""Stores in memory that conversations have beside the folder, each made when it is first used.
+"""Stores in memory of conversations, each made when it is first used.
 
 Knows: the key of each, and how long it was not used.
 Does not know: what is in them.

@@ -10,7 +10,6 @@ import msgspec
 from msgspec import Meta
 
 from readroom.core.contracts.base import Tool
-from readroom.core.contracts.native import changed
 from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native.calls import CHECK, closing, shown
 from readroom.core.contracts.native.changes import (
@@ -122,7 +121,10 @@ def _closing(result: WatchResult) -> list[str]:
     parts += [part for output in result.outputs for part in missing_of(output)]
     if state.left:
         parts.append(f"Ended with it: {state.left} process{'' if state.left == 1 else 'es'}.")
-    parts += changed.sentences(state.changes)
+    if state.changes:
+        from readroom.core.contracts.native import changed  # readers do not need it
+
+        parts += changed.sentences(state.changes)
     parts += warning_parts(result.warnings)
     if not result.outputs:
         parts.append(f"Its output grows in {OUTPUTS}/{state.id}.stdout and .stderr.")
@@ -151,6 +153,8 @@ def _next(result: WatchResult) -> Request | None:
 
 def facts_of(result: WatchResult) -> dict[str, Fact]:
     """The facts of a command that runs on."""
+    from readroom.core.contracts.native import changed
+
     matched = result.matched
     return {
         **facts_of_state(result.state),

@@ -19,7 +19,6 @@ from msgspec import Meta
 
 from readroom.core.contracts.base import Tool
 from readroom.core.contracts.native import calls as native_calls
-from readroom.core.contracts.native import changed
 from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native.calls import (
     CHECK,
@@ -250,7 +249,10 @@ def _closing(result: RunResult) -> list[str]:
         parts.append("126: that file is not a program or must not be run.")
     if result.timed_out:
         parts.append(f"{'timeout_s' if spells_tools() else '--timeout-s'} gives it more time.")
-    parts += changed.sentences(result.changes)
+    if result.changes:
+        from readroom.core.contracts.native import changed  # readers do not need it
+
+        parts += changed.sentences(result.changes)
     parts += warning_parts(result.warnings)
     following = _next(result)
     if following is not None:
@@ -301,6 +303,8 @@ def facts_of(
     result: RunResult, to_call: Callable[[Request], Call | None] = native_calls.to_call
 ) -> dict[str, Fact]:
     """The facts of a command, with the calls of a contract."""
+    from readroom.core.contracts.native import changed
+
     omitted = list(islice(_omitted(result), MAX_OMITTED))
     return {
         "command": result.request.command,

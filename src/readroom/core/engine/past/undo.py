@@ -66,10 +66,6 @@ def perform(services: Services, job: Job[UndoRequest]) -> UndoResult:
         HistoryOff, HistoryFailed: There is no history, or it cannot be read.
         Changed: Another program kept changing one of the names.
     """
-    if services.history is not None and services.history.joins:
-        from readroom.core.engine.past import across
-
-        return across.undo(services, job, perform)
     request, book = job.request, book_of(services)
     chosen = _chosen(services, job, book)
     moves = any(row.name.to and row.name.after.kind == "folder" for one in chosen for row in one.rows)
@@ -169,7 +165,7 @@ def _taken_back(
 
 
 def _still(book: Book, group: Sequence[_Chosen]) -> Sequence[_Chosen]:
-    """What of it nobody took back before its names were locked. Raises NothingToUndo."""
+    """The part of it that nobody took back before its names were locked. Raises NothingToUndo."""
     left = []
     for one in group:
         open_rows = {row.number for row in rows_of(book, one.change.id) if row.name.undone_by is None}
