@@ -225,12 +225,30 @@ def test_what_is_forgotten_leaves_no_byte(past: Past, root: Path, tmp_path: Path
     files = list((tmp_path / "history").iterdir())
     assert any(kept in file.read_bytes() for file in files)
     result = past.do(ForgetRequest("a.txt"))
-    assert (result.changes, result.names, result.warnings) == (2, 2, ())
+    assert (result.changes, result.names, list(result.warnings)) == (2, 2, [])
     assert [one.names[0].path for one in past.changes()] == ["b.txt"]
     for file in files:
         data = file.read_bytes()
         assert b"a.txt" not in data
         assert kept not in data
+
+
+def test_other_names_that_keep_what_was_forgotten_are_said(past: Past) -> None:
+    past.write("d/secret.txt", "hunter2\n")
+    past.write("d/secret.txt", "gone\n")
+    past.write("other.txt", "hunter2\n")
+    past.write("b.txt", "b\n")
+    past.do(MoveRequest("d", "e"))
+    past.write("e/secret.txt", "later\n")
+    (warn,) = past.do(ForgetRequest("e/secret.txt")).warnings
+    assert warn.code == "still_kept"
+    assert warn.detail.endswith("forget also d/secret.txt")
+    (warn,) = past.do(ForgetRequest("d/secret.txt")).warnings
+    assert warn.detail.endswith("forget also other.txt")
+    assert past.do(ForgetRequest("other.txt")).warnings == []
+    assert [name.path for change in past.changes() for name in change.names if name.after.kind == "file"] == [
+        "b.txt"
+    ]
 
 
 def test_a_too_large_file_is_said_and_refused_where_a_past_is_required(root: Path, tmp_path: Path) -> None:
