@@ -26,11 +26,11 @@ _ROW = "{}{}\t{}\n"
 FIND_LINE_CHARS = 500
 """Longest line of a passage; longer ones are minified code or data, and the next call reads them."""
 
-FIND_FORM_SHARE = 0.06
+FIND_FORM_SHARE = 0.062
 """The share of a page for headings, enclosing signatures and marks. What would exceed it waits for the next
 page, and other parts of the files that are on this one come before it."""
 
-FIND_GAPS_SHARE = 0.012
+FIND_GAPS_SHARE = 0.004
 """The part of that which headings leave for marks and signatures."""
 
 FIND_WANTING = 0.25
@@ -291,8 +291,8 @@ class PageOfPassages:
         within = "" if passage.part is None else f"p{passage.part}:"
         form = [_ROW.format(within, number, line) for number, line in passage.around]
         if path not in self._taken:
-            lines = f"{passage.first}-{passage.last} of {len(apart.lines)}"
-            form.append(f"{quote(path)} | lines {lines} | sha256:{apart.digits[:12]}\n")
+            where = f"{passage.first}-{passage.last} of {len(apart.lines)}"
+            form.append(f"{quote(path)} | lines {where} | sha256:{apart.digits[:12]}\n")
         elif not {taken.span[0] - 1, taken.span[1] + 1} & self._seen[path]:
             form.append("…\n")
         text = "".join(form)
