@@ -26,7 +26,13 @@ from benchmarks.measure import peak_mb
 PEERS = HOME / "peers"
 _NPM = ("@modelcontextprotocol/server-filesystem", "fast-filesystem-mcp", "mcp-ripgrep")
 _PYPI = ("mcp-text-editor", "mcp<2")  # it does not start with mcp 2
-_LIBRARIES = {"venv-deepagents": "deepagents", "venv-harness": "pydantic-ai-harness"}
+_LIBRARIES = {
+    "venv-deepagents": "deepagents",
+    "venv-harness": "pydantic-ai-harness",
+    "venv-aci": "openhands-aci",  # needs Python 3.12
+    "venv-aider": "aider-chat",
+    "venv-agents": "openai-agents",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +77,9 @@ def install() -> None:
     subprocess.run([str(PEERS / "venv" / "bin" / "pip"), "install", "-q", *_PYPI], check=True)
     for folder, package in _LIBRARIES.items():  # each of its own: they agree on few versions
         subprocess.run([sys.executable, "-m", "venv", str(PEERS / folder)], check=True)
-        subprocess.run([str(PEERS / folder / "bin" / "pip"), "install", "-q", package], check=True)
+        done = subprocess.run([str(PEERS / folder / "bin" / "pip"), "install", "-q", package], check=False)
+        if done.returncode:
+            print(f"{package}: not installed")
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ SUITES = (
     "tokens",
     "contracts",
     "integrity",
+    "editing",
     "outlining",
     "tagging",
     "requests",
@@ -29,6 +30,7 @@ SUITES = (
     "records",
     "hostile",
     "huge",
+    "keeping",
 )
 
 

@@ -52,3 +52,8 @@ READS_TO_HEALTH = 0.33
 """At least, reads to `/healthz`."""
 SLOWEST_S = 0.1
 """99 of 100 answers."""
+
+KEPT_EDIT = 1.3
+"""An edit whose past is kept, to one without."""
+KEPT_LIST = 2.0
+"""A process that lists changes out of 100,000, to one that reads a file."""

@@ -43,7 +43,7 @@ _NAME = re.compile(r"server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z")
 
 _ASKS = "the server never asks the client for anything: no sampling, elicitation or roots"
 _PARTS = "a reply is one text part, and images; several clients drop or reorder anything else"
-_FIXED = "asks for `test://` addresses; the only resources are kept outputs of commands"
+_FIXED = "asks for `test://` addresses; the only resources are files that were shown and kept outputs"
 _PROMPTS = "there are no prompts"
 _LOGS = "log messages tell of failures of the server itself, not of tools; the protocol has deprecated them"
 _TASKS = "an extension; long calls report progress instead"
@@ -60,8 +60,8 @@ ABSENT: Mapping[str, str] = {
     "input-required-": _ASKS,
     "resources-read-": _FIXED,
     "resources-templates-read": _FIXED,
-    "resources-subscribe": "an output does not change once it is kept",
-    "resources-unsubscribe": "an output does not change once it is kept",
+    "resources-subscribe": _FIXED,
+    "resources-unsubscribe": _FIXED,
     "prompts-": _PROMPTS,
     "tasks-": _TASKS,
     "server-sse-polling": "replies are not kept for clients that come back; a call can be sent again",
@@ -227,7 +227,7 @@ _HEAD = """\
 The protocol's own test suite, `{suite}` {version}, run against `readroom serve`, \
 to whose tools those are added that the suite calls (`scripts/mcp_fixture.py`).
 It wants every feature of the protocol from every server; readroom offers tools, progress, cancellation \
-and kept outputs as resources, so many of its scenarios do not apply.
+and files as resources, so many of its scenarios do not apply.
 `python -m scripts.mcp_conformance` runs it and writes this page; a test says when it would differ."""
 
 

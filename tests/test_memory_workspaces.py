@@ -8,7 +8,7 @@ import pytest
 
 from readroom.core.closeable import Closeable
 from readroom.core.errors import TooLarge
-from readroom.core.workspace import STORE_IDLE_S, STORES, Instances
+from readroom.core.session.instances import STORE_IDLE_S, STORES, Instances
 
 
 class Held(Closeable):

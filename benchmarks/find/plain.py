@@ -26,7 +26,7 @@ from readroom.core.ranking.query import parse
 from readroom.core.ranking.words import stem, sub_words
 from readroom.core.values.files import Item
 
-_Key = TypeVar("_Key", str, int)
+K = TypeVar("K")
 
 PAGE_TOKENS = 4900
 _FILES, _BYTES, _NAME, _FILE_SHARE = 50, 1024 * 1024, 3, 0.5
@@ -82,7 +82,7 @@ def _texts(folder: Path) -> Iterator[tuple[str, str]]:
             yield path, data.decode("utf-8", "replace")
 
 
-def _bm25(asked: set[str], texts: Mapping[_Key, Counter[str]]) -> dict[_Key, float]:
+def _bm25(asked: set[str], texts: Mapping[K, Counter[str]]) -> dict[K, float]:
     mean = sum(words.total() for words in texts.values()) / max(len(texts), 1) or 1.0
     holding = {word: sum(word in words for words in texts.values()) for word in asked}
     rare = {word: math.log(1 + (len(texts) - held + 0.5) / (held + 0.5)) for word, held in holding.items()}

@@ -147,6 +147,11 @@ FACTS: dict[str, dict[str, str]] = {
         "network": "Whether it could use the network.",
         "outputs": "[{stream, path, size_bytes, kept_bytes, total_lines, shown: [{start, end}], lost, "
         "binary}]; lost is {from, bytes, after_line} or null, path is null when it cannot be read later.",
+        "changes": "What changed in the workspace while it ran, by it or by others, or null: {named: [{"
+        "action, kind, path, to, names, content_hash}], total, ignored, denied, followed, problem, undo}. "
+        "`action` is "
+        "created, changed, deleted or moved, `names` counts what is below a folder; ignored and denied names "
+        "are counted; `followed` is all, visible or no, `undo` is null where it cannot be undone.",
         **COMMON,
     },
     "check_command": {
@@ -169,6 +174,7 @@ FACTS: dict[str, dict[str, str]] = {
         "waited": "How the wait ended: matched, ended or time; empty without one.",
         "matched": "{line, text, stream} of the line that ended the wait, or null.",
         "outputs": "As those of run_command; none in the reply that reports its start.",
+        "changes": "As those of run_command, once it has ended; null before.",
         **COMMON,
     },
     "check_command without id": {
@@ -179,6 +185,39 @@ FACTS: dict[str, dict[str, str]] = {
     "error": {
         "error": "{code, message, facts, next}: what happened and what to do; `next` is a call or null.",
         **{name: COMMON[name] for name in ("tokens", "counter", "budget")},
+    },
+    "list_changes": {
+        "changes": "The changes, newest first: [{change, time, agent, session, token, face, contract, tool, "
+        "call, traceparent, others, undoes, undone_by, interrupted, anew, count, hidden, files}]. "
+        "change is the number; others: another token made it, and this one may not know whose; "
+        "anew: another folder was at this place then; count is of all names, hidden of those denied now. "
+        "files are the first of its names, [{path, to, action, added, removed, undone_by, before, after}]; "
+        "before and after are {kind, content_hash, kept, size_bytes, mode, modified, target}.",
+        "cursor": "That of the next page, or null.",
+        **COMMON,
+    },
+    "show_change": {
+        "change": "The number, and all other facts of a change in a list.",
+        "files": "As in a list, each with {diff, left_out, note}: the lines, the hunks that are not shown, "
+        "and why there is no diff.",
+        **COMMON,
+    },
+    "undo_changes": {
+        "undone": "[{path, to, action, right, fits, left, diff, left_out}]: what was done, or would be; "
+        "right is the kind of change: edit, create, delete, move or folder.",
+        "changes": "The numbers of the changes that were taken back.",
+        "change": "The number of the undo itself, the last of several, or null.",
+        "earlier_changes": "The other numbers of the undo itself, newest first, if a folder was moved.",
+        "conflicts": "Names that were changed since: [{path, reason, fits, left, ours, theirs}]; fits and "
+        "left count the places that could be taken back, and those that could not.",
+        "dry_run": "Whether nothing was changed.",
+        **COMMON,
+    },
+    "forget_changes": {
+        "changes": "Changes of which no name is left.",
+        "names": "Names whose past went.",
+        "size_bytes": "Bytes of contents that went.",
+        **COMMON,
     },
 }
 """Meaning of every fact by tool, for the reference."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -44,8 +45,24 @@ SESSIONS: Mapping[str, Sequence[str]] = {
         "readroom edit README.md --expected-hash 19e5b9c8f792 --old parcels --new letters",
         "readroom write docs/new.md --expected-hash absent --content '# New'",
     ],
+    "history": [
+        "readroom edit src/orders.py --now --old '\"priority\": 12' --new '\"priority\": 15'",
+        "readroom mv src/receipts.py src/billing.py --now",
+        "readroom history",
+        "readroom diff 1",
+        "readroom edit src/orders.py --now --old '\"priority\": 15' --new '\"priority\": 16'",
+        "readroom undo 1",
+        "readroom undo src/billing.py",
+        "readroom history --since 10m",
+    ],
     "call": ['readroom call read_file \'{"path": "README.md", "limit": 1}\''],
 }
+
+_NOW = re.compile(r"(?:(?<=  )|(?<=\| ))2\d\d\d-\d\d-\d\d \d\d:\d\d:\d\d(?=  | UTC)")
+"""The times of changes that a session has just made."""
+
+_MOMENT = re.compile(r"changed (?:just now|\d+ \w+ ago) \([\d:TZ-]+\)")
+"""When a file changed that a command has just changed."""
 
 _OF_THIS_MACHINE = "links cannot lead out: "
 """The line of `readroom explain` that differs between systems."""
@@ -82,7 +99,9 @@ def run(words: Sequence[str], folder: str) -> str:
         check=False,
         timeout=60,
     )
-    text = done.stdout.replace(os.path.realpath(folder), "/home/me/shop").replace(folder, "/home/me/shop")
+    text = _NOW.sub("2026-11-26 14:05:09", done.stdout)
+    text = _MOMENT.sub("changed just now (2026-11-26T12:00:00Z)", text)
+    text = text.replace(os.path.realpath(folder), "/home/me/shop").replace(folder, "/home/me/shop")
     return "".join(line for line in text.splitlines(keepends=True) if not line.startswith(_OF_THIS_MACHINE))
 
 

@@ -74,9 +74,19 @@ def test_without_the_hash_or_the_number_it_is_said_and_nothing_is_done(
 ) -> None:
     before = tree(root)
     assert did(root, "rm", "a") == ExitCode.FAILED
-    assert digest("one\ntwo\n")[:12] in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert digest("one\ntwo\n")[:12] in said
+    assert "`--now` takes it as it is." in said
     assert did(root, "mv", "d", "e") == ExitCode.FAILED
-    assert "1 name" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "1 name" in said
+    assert "`--now` takes it as it is." in said
+    assert did(root, "rm", "a", "d") == ExitCode.FAILED
+    said = capsys.readouterr().err
+    assert "`--now` takes it as it is." in said
+    assert "Fix these edits" not in said
+    assert did(root, "rm", "a", "none") == ExitCode.FAILED
+    assert "Fix these edits" in capsys.readouterr().err
     assert did(root, "mv", "a", "d/x", "--now") == ExitCode.FAILED
     assert did(root, "mv", "a") == ExitCode.USAGE
     assert tree(root) == before

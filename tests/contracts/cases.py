@@ -25,9 +25,13 @@ from readroom.core import config
 from readroom.core import contracts as registry
 from readroom.core.config import Settings
 from readroom.core.contracts import NAMES
+from readroom.core.deadline import Deadline
 from readroom.core.paths import WorkPath, normalize
 from readroom.core.stores.local import LocalStore
 from readroom.core.stores.memory import MemoryStore
+from readroom.core.stores.review import ReviewStore
+from readroom.core.stores.review.tree import Holder
+from readroom.core.stores.review.waiting import WaitingSet
 from readroom.core.values import Image, Reply
 from readroom.core.workspace import Workspace
 
@@ -161,7 +165,7 @@ class Room:
 
     case: Case
     workspace: Workspace
-    store: LocalStore | MemoryStore
+    store: LocalStore | MemoryStore | ReviewStore
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
         """A tool call of the case's contract."""
@@ -268,6 +272,44 @@ def content(value: object) -> bytes:
     if "base64" in value:
         return base64.b64decode(value["base64"])
     return str(value.get("text", "")).encode()
+
+
+@contextlib.contextmanager
+def played_while_waiting(case: Case, folder: Path) -> Iterator[Room]:
+    """The workspace of a case in a folder in which all changes wait; at the end the folder is as it was."""
+    root = folder / "root"
+    root.mkdir()
+    base = LocalStore(root)
+    for given, value in case.data["files"].items():
+        _put_in_folder(base, adapter(case.contract).path(given), value)
+    base.roots = (ROOT,)
+    (root / _GONE).write_bytes(b"")
+    before = _states(root)
+    store = ReviewStore(
+        base, WaitingSet(str(folder / "state" / "set"), Holder(), str(root), 0), lambda path: True
+    )
+    with store.place(_GONE) as place:  # something waits, so that nothing is seen as it is in the folder
+        place.enter(Deadline(), make_folders=False)
+        place.remove(None)
+    with _environment(case.data.get("env", {})):
+        settings = config.load(store)
+    settings = adapter(case.contract).settings(case, settings)
+    with Workspace(store, settings=config.reviewed(settings)) as workspace:
+        yield Room(case, workspace, store)
+    assert _states(root) == before
+
+
+_GONE = WorkPath("zz-gone")
+
+
+def _states(root: Path) -> dict[str, tuple[object, ...]]:
+    """Everything in a folder: what it is, its bytes or target, its mode and times."""
+    found: dict[str, tuple[object, ...]] = {}
+    for path in sorted(root.rglob("*")):
+        state = path.lstat()
+        data = path.readlink() if path.is_symlink() else path.read_bytes() if path.is_file() else b""
+        found[str(path)] = (state.st_mode, state.st_mtime_ns, state.st_ino, data)
+    return found
 
 
 @contextlib.contextmanager

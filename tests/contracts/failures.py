@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from readroom.core import errors
-from readroom.core.errors import ReadroomError
+from readroom.core.errors import ReadroomError, review
 from readroom.core.values import EntryKind, GrepRequest, ListRequest, ReadRequest
+from readroom.core.values.changes import Diff
 from readroom.core.values.files import Item, Row
+from readroom.core.values.history import Conflict
 
 PATH = "docs/a.md"
 READ = ReadRequest(PATH, offset=3, limit=10)
@@ -15,6 +17,7 @@ ROW = Row(Item("def", "load", "def load():", 3, 5, 3), 0, ("load",))
 
 EXAMPLES: tuple[ReadroomError, ...] = (
     errors.AbsentError("Nothing is there", "Look elsewhere."),
+    errors.AcrossRoots(PATH, "B/b.md"),
     errors.Ambiguous(ReadRequest(PATH, symbol="load"), [ROW, ROW], next_request=READ),
     errors.BadConfig("readroom.toml", "policy.deny", "is not a list", "Send a list."),
     errors.BadCursor("was not given for these arguments", next_request=GrepRequest("x")),
@@ -38,6 +41,14 @@ EXAMPLES: tuple[ReadroomError, ...] = (
     errors.Closed(),
     errors.Closing(),
     errors.CommandsOff("the operator has not allowed them"),
+    review.BelongsTogether(PATH, "docs"),
+    review.CommandsWait(),
+    review.NoReview(),
+    review.NoSuchReview("1a2b"),
+    review.NotWaiting(PATH),
+    review.ReviewConflict(1, (PATH,), detail=f"{PATH}: it was changed since"),
+    review.ReviewFull("10,001 names would wait, more than 10,000"),
+    review.ReviewUnusable(".", "it is damaged"),
     errors.ConflictError("It is another", "Read it again."),
     errors.Denied(".env", ".env", "built-in", "may hold secrets"),
     errors.EditsFailed([(PATH, errors.NotFound(PATH)), ("b", errors.NoMatch("b", 0, "No line is like it."))]),
@@ -47,6 +58,13 @@ EXAMPLES: tuple[ReadroomError, ...] = (
     errors.FolderNotEmpty("docs", 3),
     errors.HardLinked(PATH, 2, "its other name is denied"),
     errors.HoldsDenied("docs", 2),
+    errors.HistoryOff("the operator has turned it off"),
+    errors.HistoryFailed("history", "the disk is full"),
+    errors.HistoryRequired("the disk is full"),
+    errors.NoSuchChange(7),
+    errors.NothingToUndo(),
+    errors.NotKept(PATH),
+    errors.ChangedSince([Conflict(PATH, "it was changed since", Diff(), Diff(), 1, 1)]),
     errors.Internal("KeyError"),
     errors.LedgerFailed("ledger", "the disk is full"),
     errors.DatabaseFailed("database", "the disk is full"),
@@ -55,7 +73,7 @@ EXAMPLES: tuple[ReadroomError, ...] = (
     errors.BadPatch("line", "cannot be read: line 3 has no mark", "Begin it with a blank.", line=3),
     errors.HunkAmbiguous(PATH, 2, [3, 9], 2),
     errors.HunkMissing(PATH, 1, "No line is like it.", expected="x", place="3 | x", first=3, last=3),
-    errors.NotPatched(PATH, "symbolic link"),
+    errors.NotPatched(PATH, "a symbolic link"),
     errors.ManyMatches(PATH, 1, [3, 9], 2, next_request=READ),
     errors.LargerMatch(PATH, 3),
     errors.MissingArgument("read", "path"),
@@ -69,6 +87,7 @@ EXAMPLES: tuple[ReadroomError, ...] = (
     errors.NoSuchRoute(),
     errors.NoSuchToken("x", ["y"]),
     errors.NoFolderToken("/srv/docs"),
+    errors.NotReached("ssh://host/srv", "it does not answer", "Check the network."),
     errors.RepeatedHeader("Origin"),
     errors.TokenInAddress(),
     errors.NoSuchWorkspace("x", ["y"]),

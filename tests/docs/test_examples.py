@@ -64,6 +64,13 @@ def test_the_library_example_reads_the_whole_log(demo: str) -> None:
     assert "denied: " in printed
 
 
+def test_the_history_example_takes_its_change_back(demo: str) -> None:
+    printed = run([sys.executable, str(ROOT / "docs_src/history.py")], demo)
+    assert "-basic 5\n+basic 50\n" in printed
+    assert printed.rstrip().endswith("basic 5\npriority 12")
+    assert "Traceback" not in printed
+
+
 def test_the_editing_example_edits_once_and_is_told_what_changed() -> None:
     with demo_folder() as folder:
         printed = run([sys.executable, str(ROOT / "docs_src/editing.py"), folder], folder)

@@ -21,6 +21,17 @@ def test_case_holds(case: Case, store: StoreName, tmp_path: Path) -> None:
         cases.play(room)
 
 
+WAITING = [
+    case for case, store in PLAYED if store == "local" and not case.needs_folder and not case.needs_no_root
+]
+
+
+@each("case", WAITING, ids=[f"{case.contract}-{case.id}" for case in WAITING])
+def test_case_holds_where_changes_wait_and_the_folder_stays_as_it_was(case: Case, tmp_path: Path) -> None:
+    with cases.played_while_waiting(case, tmp_path) as room:
+        cases.play(room)
+
+
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_every_case_is_written_in_the_vocabulary(name: str) -> None:
     known = {*expecting.MEANINGS, "files", "files_absent"}

@@ -41,6 +41,7 @@ def test_what_changes_and_what_edits_is_said_once() -> None:
     assert edits == {
         *("EditRequest", "EditFilesRequest", "ChangesRequest", "WriteRequest"),
         *("DeleteRequest", "MakeFolderRequest", "MoveRequest", "TrashRequest"),
+        *("UndoRequest", "ForgetRequest"),
     }
     from readroom.core.values.changes import EditRequest
     from readroom.core.values.commands import RunRequest

@@ -5,35 +5,19 @@ Measured peers: 5 to 12 torn files of 20 killed writers in four of six, left-ove
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tests.core.stores.worlds import WAYS, Way
 from tests.races import killed
+from tests.races.counting import kills
 from tests.suites import daily
-
-
-def kills(root: Path, way: Way, mode: str) -> Counter[str]:
-    (root / "root").mkdir()
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.races.killed", str(root / "root"), way, mode],
-        cwd=Path(__file__).parents[2],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        encoding="utf-8",
-    )
-    return Counter(json.loads(done.stdout))
 
 
 @daily(1, "way", WAYS)
 def test_a_writer_killed_at_random_moments_leaves_the_old_file_or_the_new(way: Way, tmp_path: Path) -> None:
-    seen = kills(tmp_path, way, "random")
+    seen = kills(killed, tmp_path, way, "random")
     assert seen["torn"] == 0
     assert seen["old"] + seen["new"] == killed.KILLS
     assert seen["litter at the end"] == 0
@@ -44,7 +28,7 @@ def test_a_writer_killed_at_random_moments_leaves_the_old_file_or_the_new(way: W
 @pytest.mark.whole
 @pytest.mark.parametrize("way", WAYS)
 def test_a_writer_killed_at_any_of_its_lines_leaves_the_old_file_or_the_new(way: Way, tmp_path: Path) -> None:
-    seen = kills(tmp_path, way, "lines")
+    seen = kills(killed, tmp_path, way, "lines")
     assert seen["torn"] == 0
     assert seen["finished"] == 1, "the last, which had fewer lines than were asked for"
     assert seen["died"] > 200 // killed.STRIDES[way]

@@ -13,6 +13,7 @@ from msgspec import Struct
 from readroom.cli import output
 from readroom.cli.exits import ExitCode
 from readroom.cli.failures import command, exit_code_of, worded
+from readroom.cli.roots import roots_of
 from readroom.core.caller import Caller
 from readroom.core.contracts import NAMES, contract
 from readroom.core.contracts.native.calls import as_tool_call, spelled
@@ -50,13 +51,16 @@ class Where(Struct, frozen=True):
 
         Raises:
             NotFound, NotAFolder, NoPermission: There is no such root.
+            BadValue: The roots cannot be served together.
             BadConfig: A configuration file cannot be used.
         """
         from readroom.core import config
 
-        store = config.open_store(self.root or ".")
-        settings = config.load(
+        first, *others = roots_of(self.root)
+        store, options = config.open_roots(first, [*others, *config.further_roots(self.config)])
+        settings = config.loaded(
             store,
+            options,
             self.config,
             allow_commands=self.allow_commands,
             one_shot=not self.lasting,

@@ -9,7 +9,7 @@ import msgspec
 
 from readroom.cli.answers import NATIVE, Where, answer, failure, finish
 from readroom.cli.exits import ExitCode
-from readroom.cli.options import commands_option, front_matter_option, option, place_options, subcommand
+from readroom.cli.options import commands_option, front_matter_option, option, subcommand, where_options
 from readroom.core.contracts import NAMES
 from readroom.core.errors import BadValue, ReadroomError
 from readroom.core.limits import VALUE_CHARS
@@ -72,5 +72,5 @@ call = subcommand(
     option("--session", "Conversation that the call belongs to.", default="", show_default=False),
     commands_option(),
     front_matter_option(),
-    *place_options(),
+    *where_options(),
 )

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import posixpath
+import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import click
 
+from readroom.cli import output
 from readroom.cli.answers import Where, answer, failure, finish, path_argument
 from readroom.cli.exits import ExitCode
-from readroom.cli.options import flag, json_option, option, place_options, subcommand
+from readroom.cli.failures import exit_code_of, worded
+from readroom.cli.options import flag, json_option, option, subcommand, where_options
 from readroom.core.contracts.native.calls import CHANGE, PATCH
-from readroom.core.errors import BadValue, HashNeeded, NoPermission, NotFound, ReadroomError, WrongEntries
+from readroom.core.errors import (
+    BadValue,
+    EditsFailed,
+    HashNeeded,
+    NoPermission,
+    NotFound,
+    ReadroomError,
+    WrongEntries,
+)
 from readroom.core.limits import CHANGE_TEXT_BYTES
 from readroom.core.values import Fact
 
@@ -23,17 +35,43 @@ _STDIN = "-"
 
 
 def _changed(
-    changes: Sequence[dict[str, Fact]], where: Where, *, now: bool, dry_run: bool, as_json: bool
+    changes: Sequence[dict[str, Fact]],
+    *,
+    expected_hash: str | None = None,
+    entries: int | None = None,
+    now: bool = False,
+    dry_run: bool,
+    root: str | None,
+    config: str | None,
+    as_json: bool,
 ) -> ExitCode:
+    """Make changes that have the same options."""
+    where = Where(root, config)
+    given: dict[str, Fact] = {"expected_hash": expected_hash, "entries": entries}
+    known = {name: value for name, value in given.items() if value is not None}
     try:
-        sent = [_as_it_is(where, change) for change in changes] if now else list(changes)
+        sent = [{**change, **known} for change in changes]
+        if now:
+            sent = [_as_it_is(where, change) for change in sent]
     except ReadroomError as error:
-        return finish(failure(error), as_json=as_json, root=where.root)
+        return finish(failure(error), as_json=as_json, root=root)
     arguments: dict[str, Fact] = {"changes": list(sent)}
     if dry_run:
         arguments["dry_run"] = True
     reply = answer(where, CHANGE, arguments, for_person=not as_json)
-    return finish(reply, as_json=as_json, root=where.root)
+    if not reply.is_error or as_json:
+        return finish(reply, as_json=as_json, root=root)
+    output.complain(_ASKED.sub(_HOW, worded(reply.facts, root).replace(_HASH, "")))
+    return exit_code_of(reply.facts)
+
+
+_HASH = "expected_hash is missing; "
+_ASKED = re.compile(
+    rf"{re.escape(HashNeeded.advice)}|If all of them are meant, send entries=\d+\."
+    rf"|(?:(?<=at any depth\. )|(?<=sha256:.{{12}}\. )){re.escape(EditsFailed.advice)}"
+)
+"""Advice of tools for a change that does not say what is there; a person has --now for that."""
+_HOW = f"`{_NOW}` takes it as it is."
 
 
 def _as_it_is(where: Where, change: dict[str, Fact]) -> dict[str, Fact]:
@@ -48,65 +86,35 @@ def _as_it_is(where: Where, change: dict[str, Fact]) -> dict[str, Fact]:
     return change
 
 
-def _removed(
-    path: Sequence[str],
-    expected_hash: str | None,
-    entries: int | None,
-    now: bool,
-    dry_run: bool,
-    root: str | None,
-    config: str | None,
-    as_json: bool,
-) -> ExitCode:
+def _removed(path: Sequence[str], **options: Any) -> ExitCode:
     """Delete files and folders, all of them or none.
 
     A file needs the hash that it is expected to have, and a folder the number of names in it, at any depth;
     --now takes those of the moment.
     """
-    known = _known(expected_hash, entries)
-    changes = [{"action": "delete", "path": path_argument(each), **known} for each in path]
-    return _changed(changes, Where(root, config), now=now, dry_run=dry_run, as_json=as_json)
+    return _changed([{"action": "delete", "path": path_argument(each)} for each in path], **options)
 
 
-def _known(expected_hash: str | None, entries: int | None) -> dict[str, Fact]:
-    given: dict[str, Fact] = {"expected_hash": expected_hash, "entries": entries}
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def _renamed(
-    action: str,
-    path: Sequence[str],
-    expected_hash: str | None,
-    entries: int | None,
-    now: bool,
-    dry_run: bool,
-    root: str | None,
-    config: str | None,
-    as_json: bool,
-) -> ExitCode:
+def _renamed(action: str, path: Sequence[str], **options: Any) -> ExitCode:
     *names, to = path
     if not names:
         wrong = BadValue("PATH", to, "has no destination", "Name the new name, or a folder with a slash.")
-        return finish(failure(wrong), as_json=as_json, root=root)
+        return finish(failure(wrong), as_json=options["as_json"], root=options["root"])
     into = len(names) > 1 or to.endswith("/")
-    changes = [
+    changes: list[dict[str, Fact]] = [
         {
             "action": action,
             "path": path_argument(each),
             "to": path_argument(posixpath.join(to, posixpath.basename(each.rstrip("/"))) if into else to),
-            **_known(expected_hash, entries),
         }
         for each in names
     ]
-    return _changed(changes, Where(root, config), now=now, dry_run=dry_run, as_json=as_json)
+    return _changed(changes, **options)
 
 
-def _made(
-    path: Sequence[str], dry_run: bool, root: str | None, config: str | None, as_json: bool
-) -> ExitCode:
+def _made(path: Sequence[str], **options: Any) -> ExitCode:
     """Make folders, with those above them; all of them or none."""
-    changes: list[dict[str, Fact]] = [{"action": "mkdir", "path": path_argument(each)} for each in path]
-    return _changed(changes, Where(root, config), now=False, dry_run=dry_run, as_json=as_json)
+    return _changed([{"action": "mkdir", "path": path_argument(each)} for each in path], **options)
 
 
 def patched(file: str, dry_run: bool, root: str | None, config: str | None, as_json: bool) -> ExitCode:
@@ -157,7 +165,7 @@ def _command(
     name: str, work: Callable[..., int], *parameters: click.Parameter, words: str | None = None
 ) -> click.Command:
     dry = flag("--dry-run", "Only show what it would do")
-    return subcommand(name, work, *parameters, dry, json_option(), *place_options(), words=words)
+    return subcommand(name, work, *parameters, dry, json_option(), *where_options(), words=words)
 
 
 rm = _command("rm", _removed, _paths("PATH..."), *_states())

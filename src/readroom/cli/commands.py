@@ -29,7 +29,11 @@ COMMANDS = {
     "cp": ("readroom.cli.changing:cp", "Copy files and folders."),
     "rm": ("readroom.cli.changing:rm", "Delete files and folders."),
     "mkdir": ("readroom.cli.changing:mkdir", "Make folders."),
+    "history": ("readroom.cli.history:history", "List what was changed, by whom and when."),
+    "diff": ("readroom.cli.history:diff", "Show what a change did."),
+    "undo": ("readroom.cli.history:undo", "Take changes back."),
     "run": ("readroom.cli.tools:run", "Run a command, confined to the folder."),
+    "review": ("readroom.cli.review:review", "Show, accept or reject what waits for review."),
     "explain": ("readroom.cli.explain:explain", "Show which rule decides about a path."),
     "call": ("readroom.cli.call:call", "Make one tool call and print its result as JSON."),
     "ledger": (

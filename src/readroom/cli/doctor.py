@@ -7,7 +7,7 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
@@ -17,11 +17,14 @@ from msgspec import Struct, to_builtins
 from readroom.cli import output
 from readroom.cli.exits import ExitCode
 from readroom.cli.near import did_you_mean
-from readroom.cli.options import folder_argument, json_option, option, subcommand
+from readroom.cli.options import json_option, option, roots_argument, subcommand
+from readroom.cli.remote.address import Address, is_address, parsed
+from readroom.cli.roots import roots_of
 from readroom.core.errors import BadValue, ReadroomError
-from readroom.core.extras import OF_GRAMMARS, install
+from readroom.core.extras import OF_GRAMMARS, install, one_file
 from readroom.core.limits import HTTP_PORT
 from readroom.core.release import VERSION
+from readroom.core.stores.base import CONFINED
 
 State: TypeAlias = Literal["ok", "note", "problem"]
 """Whether something works; a note is for optional things."""
@@ -41,9 +44,11 @@ class Diagnosis(Struct, frozen=True):
 def _doctor(folder: str, client: str | None, port: int, as_json: bool) -> ExitCode:
     """Check what works on this machine, and how to fix the rest.
 
-    The exit code is 0 unless there is a problem; notes are not problems.
+    An address of another machine is tried, and that machine checks itself.  The exit code is 0 unless there
+    is a problem; notes are not problems.
     """
-    listed = list(diagnoses(folder, client, port))
+    found = elsewhere(parsed(folder)) if is_address(folder) else diagnoses(folder, client, port)
+    listed = list(found)
     if as_json:
         output.write((json.dumps([to_builtins(diagnosis) for diagnosis in listed], indent=2) + "\n").encode())
     else:
@@ -59,11 +64,34 @@ def _line(diagnosis: Diagnosis) -> str:
 def diagnoses(folder: str, client: str | None, port: int) -> Iterator[Diagnosis]:
     """Everything that is looked at, in this order."""
     yield from _self()
-    yield from _folder(folder)
+    first, *others = roots_of(folder)
+    yield from _folder(first)
+    if others:
+        yield from _roots(first, others)
     for look in (_commands, _search, _outlines, _extras, _state):
         yield from look()
     yield from _client(client)
     yield from _server(port)
+
+
+def elsewhere(address: Address) -> Iterator[Diagnosis]:
+    """The way to another machine, and what it says about itself."""
+    from readroom.cli.remote.look import look, told
+
+    program = shutil.which(address.scheme)
+    if program is not None:
+        yield Diagnosis(address.scheme, "ok", program)
+    try:
+        seen = look(address)
+    except ReadroomError as error:
+        yield Diagnosis("address", "problem", error.message, error.advice or "")
+        return
+    yield Diagnosis("address", "ok", f"{address} answers in {seen.seconds:.1f} s")
+    if seen.other_version:
+        yield Diagnosis("version", "note", seen.other_version, "Install the same one on both.")
+    yield Diagnosis("workspace", "ok", f"is on {address.machine}; there, {CONFINED[seen.confinement]}")
+    for found in told(address):
+        yield Diagnosis(**{**found, "what": f"there: {found['what']}"})
 
 
 def _self() -> Iterator[Diagnosis]:
@@ -71,8 +99,8 @@ def _self() -> Iterator[Diagnosis]:
     yield Diagnosis("readroom", "ok", f"{VERSION}, {python}, {platform.system()} {platform.machine()}")
     where = shutil.which("readroom")
     if where is None:
-        script = os.path.join(os.path.dirname(sys.executable), "readroom")
-        remedy = f'Put its folder on the PATH: export PATH="{os.path.dirname(script)}:$PATH"'
+        folder = os.path.dirname(one_file() or sys.executable)
+        remedy = f'Put its folder on the PATH: export PATH="{folder}:$PATH"'
         yield Diagnosis("command", "note", "readroom is not on the PATH", remedy)
     else:
         yield Diagnosis("command", "ok", where)
@@ -85,17 +113,33 @@ def _folder(folder: str) -> Iterator[Diagnosis]:
         store = config.open_store(folder)
         try:
             settings = config.load(store)
-            kernel = store.confinement == "kernel"
+            confinement = store.confinement
         finally:
             store.close()
     except ReadroomError as error:
         yield Diagnosis("folder", "problem", error.message, error.advice or "")
         return
-    by_kernel = "the kernel resolves paths beneath the root (openat2)"
-    how = by_kernel if kernel else "links in a path are not followed"
-    yield Diagnosis("links", "ok", f"cannot lead out of a folder: {how}")
+    yield Diagnosis("links", "ok", CONFINED[confinement].removeprefix("links "))
     files = ", ".join(settings.files) or "none; `readroom init` writes a commented one"
     yield Diagnosis("settings", "ok", f"for {os.path.realpath(folder)}: {files}")
+
+
+def _roots(first: str, others: Sequence[str]) -> Iterator[Diagnosis]:
+    """Each folder of a workspace with several, or why they cannot be served together."""
+    from readroom.core import config
+
+    try:
+        store, options = config.open_roots(first, others)
+        try:
+            facts = config.folders_of(store, config.loaded(store, options))
+        finally:
+            store.close()
+    except ReadroomError as error:
+        yield Diagnosis("folders", "problem", error.message, error.advice or "")
+        return
+    for one in facts:
+        rights = "read-only" if one.read_only else "can be changed"
+        yield Diagnosis(f"folder {one.name}", "ok", f"{one.path}, {rights}, confinement: {one.confinement}")
 
 
 def _commands() -> Iterator[Diagnosis]:
@@ -237,7 +281,7 @@ def _is_ours(answer: Any) -> bool:
 doctor = subcommand(
     "doctor",
     _doctor,
-    folder_argument(),
+    roots_argument("[DIR | ADDRESS] [NAME=DIR[:ro]]...", "The folder; others with their names.", default="."),
     option("--client", "Check this client, one of those that `connect` lists.", metavar="CLIENT"),
     option("--port", "Port of the server to check.", type=int, default=HTTP_PORT),
     json_option("Print one JSON list."),

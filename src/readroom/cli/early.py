@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from readroom.cli.remote import place
 from readroom.core.release import CONFIG_FILE
 
 PREPARED = os.path.join(os.path.dirname(os.path.dirname(__file__)), "mcp", "prepared.json")
@@ -99,11 +100,12 @@ def _is_usual(folder: str) -> bool:
 
 def _served(plain: Plain, prepared: Prepared) -> int:
     from readroom.mcp.listing import capped, card, methods
-    from readroom.mcp.stdio import Offer, serve
+    from readroom.mcp.stdio import Offer, instructions, serve
 
     tools = [*prepared.tools, *(prepared.commands if plain.commands else ())]
-    served = methods(plain.contract, outputs=plain.commands)
-    server_card = card(prepared.title, prepared.instructions, served, shared=True)
+    served = methods(plain.contract)
+    words = instructions(prepared.instructions, place.shown(plain.folder))
+    server_card = card(prepared.title, words, served, shared=True)
     with ExitStack() as stack:
         offer = Offer(
             server_card,
@@ -121,7 +123,7 @@ def _opened(plain: Plain, stack: ExitStack) -> Any:
 
     where = Where(plain.folder, allow_commands=plain.commands, lasting=True)
     workspace = stack.enter_context(where.open())
-    server = opened(workspace, plain.contract, plain.max_chars)
+    server = opened(workspace, plain.contract, plain.max_chars, place.shown(plain.folder))
     # As the full command does: imported modules never become garbage.
     gc.freeze()
     gc.enable()

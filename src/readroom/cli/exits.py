@@ -17,17 +17,20 @@ class ExitCode(IntEnum):
     FAILED = 5
     FOUND = 6
     UNCHECKED = 7
+    NOT_REACHED = 8
 
 
 MEANING: Mapping[ExitCode, str] = {
     ExitCode.OK: "done",
-    ExitCode.NOTHING_FOUND: "nothing found: grep without a match, ls without a name that matches the globs",
+    ExitCode.NOTHING_FOUND: "nothing found: grep without a match, ls without a name that matches the globs, "
+    "history without a change",
     ExitCode.USAGE: "bad usage: a wrong option, argument, pattern, cursor or configuration",
     ExitCode.REFUSED: "refused by policy, or outside the workspace",
     ExitCode.NOT_FOUND: "no such file or folder",
     ExitCode.FAILED: "anything else: binary, unreadable, out of time, a defect",
     ExitCode.FOUND: "audit found something that --fail-on names",
     ExitCode.UNCHECKED: "part could not be checked: records, or a ledger row that was noted and then removed",
+    ExitCode.NOT_REACHED: "the other machine was not reached, or the connection to it ended",
 }
 """For --help and the documentation."""
 

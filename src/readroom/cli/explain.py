@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from readroom.cli.answers import Where, finish, path_argument
 from readroom.cli.exits import ExitCode
-from readroom.cli.options import json_option, place_options, subcommand
+from readroom.cli.options import json_option, subcommand, where_options
 from readroom.core.errors import NotFound, Protected, ReadroomError, RefusedError
-from readroom.core.paths import WorkPath
+from readroom.core.paths import ROOT, WorkPath
 from readroom.core.policy.changes import WriteTargets
 from readroom.core.policy.guard import Guard
 from readroom.core.policy.ignore_files import IgnoreTree
 from readroom.core.policy.rules import Rule
 from readroom.core.quoting import quote
+from readroom.core.stores.base import CONFINED
 from readroom.core.values import EntryKind, Fact, Reply
 
-_CONFINED = {
-    "kernel": "links cannot lead out: the kernel resolves every path beneath the root (openat2)",
-    "walk": "links cannot lead out: every part of a path is opened by itself, following no link",
-}
+if TYPE_CHECKING:
+    from readroom.core.config.roots.told import FolderFacts
 
 
 class _Finding(Struct, frozen=True):
@@ -28,6 +31,7 @@ class _Finding(Struct, frozen=True):
 
     path: str
     confinement: str
+    folders: Sequence[FolderFacts] = ()
     failure: ReadroomError | None = None
     real: WorkPath | None = None
     kind: EntryKind | None = None
@@ -47,6 +51,7 @@ def _explain(path: str, root: str | None, config: str | None, as_json: bool) -> 
     """
     with Where(root, config).open() as workspace:
         finding = _find(workspace.guard, workspace.targets, path_argument(path))
+        finding = replace(finding, folders=workspace.folders)
     return finish(Reply("\n".join(_lines(finding)), lambda: _facts(finding)), as_json=as_json)
 
 
@@ -55,19 +60,21 @@ def _find(guard: Guard, places: WriteTargets, text: str) -> _Finding:
     try:
         path = guard.spelled(guard.parse(text))
     except RefusedError as error:
-        return _Finding(text, confinement, error)
+        return _Finding(text, confinement, failure=error)
+    confinement = guard.own(path)[0].store.confinement
     try:
         real, stat = guard.stat(path)
     except ReadroomError as error:
-        return _Finding(quote(path), confinement, error, protection=places.protection(path, folder=False))
+        protection = places.protection(path, folder=False)
+        return _Finding(quote(path), confinement, failure=error, protection=protection)
     folder = stat.kind is EntryKind.FOLDER
     hidden_by = IgnoreTree(guard).rule(real, folder=folder)
     try:
         (guard.open_folder if folder else guard.open)(path).close()
     except ReadroomError as error:
-        return _Finding(quote(path), confinement, error, real, stat.kind, hidden_by)
+        return _Finding(quote(path), confinement, (), error, real, stat.kind, hidden_by)
     protection = places.protection(real, folder=folder)
-    return _Finding(quote(path), confinement, None, real, stat.kind, hidden_by, protection)
+    return _Finding(quote(path), confinement, (), None, real, stat.kind, hidden_by, protection)
 
 
 def _lines(finding: _Finding) -> list[str]:
@@ -85,13 +92,30 @@ def _lines(finding: _Finding) -> list[str]:
     if finding.hidden_by is not None:
         rule = finding.hidden_by
         lines.append(f"hidden from search and listing by {rule.pattern!r} of {quote(rule.source)}")
-    if finding.confinement in _CONFINED:
-        lines.append(_CONFINED[finding.confinement])
+    if finding.confinement in CONFINED:
+        lines.append(CONFINED[finding.confinement])
+    own = _folder(finding)
+    if own is not None:
+        rights = "is read-only" if own.read_only else "can be changed"
+        lines.append(f"it is in the folder {own.name} ({own.path}), which {rights}")
     return lines
 
 
+def _folder(finding: _Finding) -> FolderFacts | None:
+    """The one of several folders that the path is in."""
+    top = finding.path.partition("/")[0]
+    named = {one.name: one for one in finding.folders}
+    return named.get(top, named.get(ROOT))
+
+
+def _facts_of(own: FolderFacts | None) -> dict[str, Fact]:
+    if own is None:
+        return {}
+    return {"folder": {"name": own.name, "path": own.path, "read_only": own.read_only}}
+
+
 def _facts(finding: _Finding) -> dict[str, Fact]:
-    failure, rule = finding.failure, finding.hidden_by
+    failure, rule, own = finding.failure, finding.hidden_by, _folder(finding)
     return {
         "path": finding.path, "allowed": finding.allowed,
         "refused_by": None if failure is None else {"code": failure.code, **failure.facts},
@@ -100,10 +124,11 @@ def _facts(finding: _Finding) -> dict[str, Fact]:
         "kind": None if finding.kind is None else finding.kind.value,
         "hidden_by": None if rule is None else {"pattern": rule.pattern, "source": rule.source},
         "confinement": finding.confinement,
+        **_facts_of(own),
     }  # fmt: skip
 
 
 _PATH = click.Argument(
     ["path"], type=click.Path(readable=False), help="Relative to the root, or absolute inside it."
 )
-explain = subcommand("explain", _explain, _PATH, json_option(), *place_options())
+explain = subcommand("explain", _explain, _PATH, json_option(), *where_options())

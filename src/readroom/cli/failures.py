@@ -11,11 +11,15 @@ from collections.abc import Iterator, Mapping
 
 from readroom.cli import output
 from readroom.cli.exits import ExitCode
+from readroom.cli.remote import OPTION, place
+from readroom.cli.roots import roots_of
+from readroom.core.contracts import history as past
 from readroom.core.contracts.native.calls import EDIT, FIND, GREP, LIST, READ, RUN, SAID, WRITE
 from readroom.core.errors import (
     AbsentError,
     BadValue,
     Internal,
+    NotReached,
     ReadroomError,
     RefusedError,
     UsageError,
@@ -40,6 +44,17 @@ POSITIONAL: Mapping[str, tuple[str, ...]] = {
 """Arguments that a command takes without an option's name."""
 
 
+_COMMANDS: Mapping[str, str] = {
+    **COMMANDS, past.LIST: "history", past.SHOW: "diff", past.UNDO: "undo", past.FORGET: "history forget",
+}  # fmt: skip
+"""These, and those for calls about the history."""
+
+_POSITIONAL: Mapping[str, tuple[str, ...]] = {
+    **POSITIONAL, past.LIST: ("path",), past.SHOW: ("change", "path"), past.UNDO: ("change", "path"),
+    past.FORGET: ("path",),
+}  # fmt: skip
+
+
 def command(call: Call | Mapping[str, Fact], root: str | None) -> str:
     """A native call from the facts ({tool, arguments}) as a command for a shell."""
     import shlex  # most replies name no call
@@ -48,25 +63,31 @@ def command(call: Call | Mapping[str, Fact], root: str | None) -> str:
         sent = call["arguments"]
         assert isinstance(sent, Mapping)
         call = Call(str(call["tool"]), dict(sent))
-    place = [] if root is None else ["--root", root]
-    if call.tool not in COMMANDS:
+    where = [] if root is None else [word for one in roots_of(root) for word in ("--root", one)]
+    where = [OPTION, place.address] if root is not None and place.address else where
+    if call.tool not in _COMMANDS:
         import json
 
         text = json.dumps(call.arguments, ensure_ascii=False, separators=(",", ":"))
-        return shlex.join(["readroom", "call", call.tool, text, *place])
-    positional = POSITIONAL[call.tool]
-    names = [str(call.arguments[name]) for name in positional if name in call.arguments]
+        return shlex.join(["readroom", "call", call.tool, text, *where])
+    positional = _POSITIONAL[call.tool]
+    names = [_positional(name, call.arguments[name]) for name in positional if name in call.arguments]
     options = [
         word
         for name, value in call.arguments.items()
         if name not in positional
         for word in (_edits(value) if name == "edits" else _option(name, value))
     ]
-    options += place
-    words = ["readroom", COMMANDS[call.tool]]
+    options += where
+    words = ["readroom", *_COMMANDS[call.tool].split()]
     if any(name.startswith("-") for name in names):
         return shlex.join([*words, *options, "--", *names])
     return shlex.join([*words, *names, *options])
+
+
+def _positional(name: str, value: Fact) -> str:
+    """An argument without an option's name; a file that is called like a number is not taken for a change."""
+    return f"./{value}" if name == "path" and str(value).isdigit() else str(value)
 
 
 def _edits(edits: Fact) -> Iterator[str]:
@@ -126,7 +147,8 @@ _EDIT = re.compile(r"\bedits\[(\d+)\](?:\.(old_text|new_text|replace_all))?")
 _TEXT = re.compile(r"\A(?=edits\[\d+\]\.(?:old|new)_text is )")
 """The beginning of a message about one text: an option is not in a file, but its text may be."""
 
-_OUTLINE = 'view="outline"'
+_IN_SHELLS = (('view="outline"', "`readroom outline`"), ("parts=true", "--parts"))
+"""Arguments with their values, and what does it at a shell."""
 
 _NAMES = re.compile(r'("(?:[^"\\]|\\.)*")')
 """Quoted ones; splitting at them keeps them."""
@@ -135,6 +157,7 @@ _CODES: tuple[tuple[type[ReadroomError], ExitCode], ...] = (
     (UsageError, ExitCode.USAGE),
     (RefusedError, ExitCode.REFUSED),
     (AbsentError, ExitCode.NOT_FOUND),
+    (NotReached, ExitCode.NOT_REACHED),
 )
 
 
@@ -182,7 +205,7 @@ def worded(facts: Mapping[str, Fact], root: str | None) -> str:
     assert isinstance(error, Mapping)
     text = f"readroom: {_in_verbs(str(error['message']))}"
     known = error.get("facts")
-    for name in ("changed", "place"):
+    for name in ("changed", "place", "sides"):
         if isinstance(known, Mapping) and known.get(name):
             text += "\n" + str(known[name]).rstrip("\n")
     candidates = known.get("candidates") if isinstance(known, Mapping) else None
@@ -206,8 +229,9 @@ def _other_root(known: Mapping[str, Fact]) -> str:
     path = str(known["path"])
     folder = os.path.dirname(unquoted(path) or path) if known["how"] == ELSEWHERE else ""
     # That all of the machine is the workspace is nothing to propose.
-    place = shlex.quote(folder) if folder.strip("/") else "DIR"
-    return f"\n`--root {place}` makes another folder the workspace."
+    named = folder if folder.strip("/") else "DIR"
+    way = [OPTION, place.other(named)] if place.address else ["--root", named]
+    return f"\n`{shlex.join(way)}` makes another folder the workspace."
 
 
 def _in_verbs(message: str) -> str:
@@ -215,7 +239,8 @@ def _in_verbs(message: str) -> str:
 
     Quoted text is always a name.  A sentence about an argument begins with it.
     """
-    message = message.replace(_OUTLINE, "`readroom outline`")
+    for argument, at_shell in _IN_SHELLS:
+        message = message.replace(argument, at_shell)
     if _EDIT.match(message):
         message = _of_edits(message)
     begun = _BEGINS.match(message)

@@ -1,4 +1,4 @@
-"""The folder that a command line names: with the expansions of a shell, from where a client started readroom.
+"""The folders that a command line names: with the expansions of a shell, from where readroom was started.
 
 Clients run no shell on their settings: a value arrives unchanged, with `~` and variables in it.
 """
@@ -10,6 +10,8 @@ import re
 from typing import Any
 
 import click
+
+from readroom.cli.roots import Roots
 
 _HOMES = ("~", "$HOME", "${HOME}", "${env:HOME}", "${userHome}", "%USERPROFILE%", "${env:USERPROFILE}")
 """Spellings of a person's own folder in shells and editors."""
@@ -58,3 +60,31 @@ class Folder(click.Path):
         except ValueError as error:
             self.fail(str(error), param, ctx)
         return super().convert(folder, param, ctx)
+
+
+class RootType(click.ParamType[str]):
+    """A root: a folder, an address of another machine, or NAME=PATH, either with `:ro` at its end."""
+
+    name = "root"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The root with its path expanded. Raises a usage error if `expanded` fails."""
+        from readroom.cli.remote.address import is_address
+
+        text: str = os.fspath(value)
+        if is_address(text):
+            return text
+        before, equals, path = text.partition("=")
+        if not equals or "/" in before or os.path.lexists(text):
+            before, path = "", text
+        ending = ":ro" if path.endswith(":ro") and path != ":ro" else ""
+        try:
+            path = expanded(path.removesuffix(ending))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        return f"{before}={path}{ending}" if before else f"{path}{ending}"
+
+
+def joined_roots(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> str | None:
+    """The roots of an option or argument that may be repeated, as one value; None for none."""
+    return Roots.of(value) if len(value) > 1 else value[0] if value else None

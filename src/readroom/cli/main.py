@@ -23,8 +23,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gc.disable()
     try:
         words = sys.argv[1:] if arguments is None else arguments
+        if words[:1] == ["remote"]:
+            from readroom.cli.remote import far
+
+            return far.run(main)
         if words[:1] not in (["--help"], ["--version"]):
             _import_msgspec()
+        if any(word.startswith("--at") for word in words):
+            from readroom.cli.remote import command
+
+            if command.asked(words):
+                return command.run(words)
         if words[:1] == ["mcp"]:
             from readroom.cli import early
 

@@ -10,8 +10,16 @@ from readroom.cli import output
 from readroom.cli.answers import NATIVE, Where
 from readroom.cli.commands import SERVING, found
 from readroom.cli.exits import ExitCode
-from readroom.cli.folders import Folder
-from readroom.cli.options import commands_option, front_matter_option, option, place_options, subcommand
+from readroom.cli.options import (
+    commands_option,
+    front_matter_option,
+    option,
+    roots_argument,
+    subcommand,
+    where_options,
+)
+from readroom.cli.remote import place
+from readroom.cli.roots import roots_of
 from readroom.core.contracts import NAMES
 from readroom.core.errors import UsageError
 
@@ -33,7 +41,8 @@ def _mcp(
         max_chars = max_chars or found(SERVING)(config).max_chars
     with where.open() as workspace:
         output.notify(workspace.contract(contract_name))
-        serve_stdio(workspace, contract_name=contract_name, reply_chars=max_chars)
+        shown = place.shown(where.root or ".")
+        serve_stdio(workspace, contract_name=contract_name, reply_chars=max_chars, place=shown)
     return ExitCode.OK
 
 
@@ -51,7 +60,7 @@ def repeated_options(where: Where, contract_name: str, max_chars: int | None) ->
 
 def one_folder(folder: str | None, root: str | None) -> str | None:
     """The folder that is named as DIR or with --root."""
-    if folder is not None and root is not None and folder != root:
+    if folder is not None and root is not None and roots_of(folder) != roots_of(root):
         raise UsageError("Two folders were given", "Name the folder once, as DIR or with --root.")
     return folder if root is None else root
 
@@ -59,7 +68,7 @@ def one_folder(folder: str | None, root: str | None) -> str | None:
 def server_options() -> list[click.Parameter]:
     """The folder, and how it is served."""
     return [
-        click.Argument(["folder"], required=False, type=Folder(), metavar="[DIR]", help="As --root."),
+        roots_argument(),
         option(
             "--contract contract_name",
             "Contract whose tools are served.",
@@ -74,8 +83,7 @@ def server_options() -> list[click.Parameter]:
         ),
         commands_option(),
         front_matter_option(),
-        *place_options(),
     ]
 
 
-mcp = subcommand("mcp", _mcp, *server_options())
+mcp = subcommand("mcp", _mcp, *server_options(), *where_options())

@@ -12,7 +12,8 @@ import click
 import msgspec
 
 from readroom.cli.answers import path_argument
-from readroom.cli.folders import Folder
+from readroom.cli.folders import Folder, RootType, joined_roots
+from readroom.cli.remote import OPTION
 from readroom.core.contracts.schema import properties
 from readroom.core.values import Fact
 
@@ -108,6 +109,22 @@ def folder_argument(**more: Any) -> click.Argument:
     return click.Argument(["folder"], default=".", type=Folder(), metavar="[DIR]", **more)
 
 
+def roots_argument(
+    metavar: str = "[DIR] [NAME=DIR[:ro]]...", words: str = "As --root.", *, default: str | None = None
+) -> click.Argument:
+    """A folder, and more of them with names; one value (`roots`)."""
+    return click.Argument(
+        ["folder"],
+        required=False,
+        default=default and (default,),
+        nargs=-1,
+        type=RootType(),
+        callback=joined_roots,
+        metavar=metavar,
+        help=words,
+    )
+
+
 def port_option(default: int) -> click.Option:
     """--port, for commands that listen on one."""
     return option(
@@ -126,13 +143,26 @@ def place_options() -> list[click.Parameter]:
     return [
         option(
             "--root",
-            "The workspace; paths are relative to it.",
-            type=Folder(),
+            "The workspace; paths are relative to it. Repeated: more folders, NAME=DIR, as NAME/... "
+            "in paths; DIR:ro is read-only.",
+            type=RootType(),
             metavar="DIR",
+            multiple=True,
+            callback=joined_roots,
             show_default="the current folder",
         ),
         _file("--config", "A configuration file with more settings and rules."),
     ]
+
+
+def where_options() -> list[click.Parameter]:
+    """--root, --config and --at, for commands that work in a folder here or on another machine."""
+    words = (
+        "Work on another machine: ssh://[user@]host[:port]/folder, docker:// or podman://container/folder."
+    )
+    # The command line is sent there as it is, before it is parsed here.
+    at = click.Option([OPTION], help=words, metavar="ADDRESS", expose_value=False)
+    return [*place_options(), at]
 
 
 def database_option() -> click.Option:

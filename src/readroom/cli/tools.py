@@ -14,7 +14,7 @@ from readroom.cli import options
 from readroom.cli.answers import Found, Where, always, answer, answer_each, failure, finish
 from readroom.cli.exits import NOT_RUN, OF_RUN, ExitCode
 from readroom.cli.failures import COMMANDS, POSITIONAL
-from readroom.cli.options import commands_option, flag, json_option, option, place_options, subcommand
+from readroom.cli.options import commands_option, flag, json_option, option, subcommand, where_options
 from readroom.core.contracts.base import Tool
 from readroom.core.contracts.native import GREP_FILES, LIST_DIRECTORY, READ_FILE
 from readroom.core.contracts.native.calls import EDIT, READ, RUN, WRITE
@@ -31,7 +31,7 @@ def _command(tool: Tool, has_found: Found) -> click.Command:
     parameters = options.parameters(tool.arguments, POSITIONAL[tool.name], several_paths=True)
     work = partial(_run, tool.name, has_found)
     return subcommand(
-        COMMANDS[tool.name], work, *parameters, json_option(), *place_options(), words=tool.description
+        COMMANDS[tool.name], work, *parameters, json_option(), *where_options(), words=tool.description
     )
 
 
@@ -52,7 +52,7 @@ def _outline_command() -> click.Command:
         partial(_run, READ_FILE.name, always, view="outline"),
         *(parameter for parameter in parameters if parameter.name in kept),
         json_option(),
-        *place_options(),
+        *where_options(),
         words="List what a file defines: start-end signature, nested. Headings of Markdown, keys of data.",
     )
 
@@ -247,7 +247,7 @@ edit = subcommand(
     option("--edits", "A JSON list of edits; - reads it from standard input", metavar="JSON"),
     option("--patch", "A file with a patch; - reads it from standard input", metavar="FILE"),
     json_option(),
-    *place_options(),
+    *where_options(),
 )
 
 write = subcommand(
@@ -257,7 +257,7 @@ write = subcommand(
     click.Option([_NEW], is_flag=True, help="Instead of a hash: create the file, and fail if it exists"),
     option("--content", "Content, instead of standard input", metavar="TEXT"),
     json_option(),
-    *place_options(),
+    *where_options(),
 )
 
 
@@ -286,6 +286,6 @@ run = subcommand(
     *(one for one in options.parameters(RUN_COMMAND.arguments, POSITIONAL[RUN]) if one.name != "background"),
     commands_option(),
     json_option(),
-    *place_options(),
+    *where_options(),
     epilog=f"\b\nExit codes:\n  {OF_RUN}",
 )

@@ -11,15 +11,16 @@ import asyncio
 import contextvars
 from collections.abc import Callable, Coroutine
 from functools import wraps
-from os import PathLike
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, final
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, final
 
 from readroom.core.config import Settings
 from readroom.core.deadline import Deadline
-from readroom.core.stores.base import Store
 from readroom.core.values import Reply
 from readroom.core.workspace import Workspace
+
+if TYPE_CHECKING:
+    from readroom.core.config.roots import RootLike
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -87,15 +88,16 @@ class AsyncWorkspace:
     """
 
     def __init__(
-        self, root: str | PathLike[str] | Store | Workspace, *, settings: Settings | None = None
+        self, root: RootLike | Workspace, *others: RootLike, settings: Settings | None = None
     ) -> None:
-        """Open a workspace, or use one that is open; `settings` as of `Workspace`.
+        """Open a workspace, or use one that is open; `others` and `settings` as of `Workspace`.
 
         Raises:
             NotFound, NotAFolder: There is no such folder.
+            BadValue: The folders cannot be served together.
             BadConfig: Its `readroom.toml` or an ignore file cannot be used.
         """
-        self.workspace = root if isinstance(root, Workspace) else Workspace(root, settings=settings)
+        self.workspace = root if isinstance(root, Workspace) else Workspace(root, *others, settings=settings)
 
     read = _awaited(Workspace.read)
     find = _awaited(Workspace.find)
@@ -107,6 +109,10 @@ class AsyncWorkspace:
     patch = _awaited(Workspace.patch)
     write = _awaited(Workspace.write)
     run = _awaited(Workspace.run)
+    history = _awaited(Workspace.history)
+    diff = _awaited(Workspace.diff)
+    undo = _awaited(Workspace.undo)
+    forget = _awaited(Workspace.forget)
     perform = _awaited(Workspace.perform)
     call = _awaited(Workspace.call)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -13,9 +15,21 @@ OF_IMAGES = "images"
 OF_SERVING = "serve"
 
 
+_ONE_FILE = f"{os.sep}one-file{os.sep}"
+"""In the place of an environment that the one file of `scripts/package` has unpacked."""
+
+
+def one_file() -> str | None:
+    """The one file that this environment was unpacked from; None for any other installation."""
+    if _ONE_FILE not in sys.prefix:
+        return None
+    with open(os.path.join(sys.prefix, "origin"), encoding="utf-8", errors="surrogateescape") as file:
+        return file.read()
+
+
 def install(extra: str) -> str:
-    """The command that installs an extra."""
-    return f"pip install 'readroom[{extra}]'"
+    """The command that installs an extra, or that makes a file with it."""
+    return f"pip install 'readroom[{extra}]'" if one_file() is None else f"EXTRAS={extra} scripts/package"
 
 
 def problem(package: str) -> str:

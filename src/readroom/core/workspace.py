@@ -7,14 +7,11 @@ contract.
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from os import PathLike
-from typing import Any, Generic, Protocol, TypeVar, final
+from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.core import config, errors
@@ -31,111 +28,23 @@ from readroom.core.policy.guard import Guard
 from readroom.core.session.conversation import Session, State
 from readroom.core.session.gatekeeper import CallContext
 from readroom.core.session.meter import counted
-from readroom.core.stores.base import Store
-from readroom.core.values import Cap, Fact, ReadResult, Reply
-from readroom.core.values.verbs import BY_REQUEST
+from readroom.core.values import Cap, Fact, ReadResult, Reply, Request
+from readroom.core.values.history import DiffRequest, HistoryRequest, UndoRequest
+from readroom.core.values.verbs import BY_REQUEST, changes
 
-W = TypeVar("W", bound=Closeable)
-
-
-STORES = 256
-"""Such stores in one workspace: as many conversations as a small server has at once."""
-
-STORE_IDLE_S = 3600.0
-"""Idle time after which a store makes room for another; conversations are rarely resumed later."""
-
-
-@final
-class Instances(Generic[W]):
-    """Workspaces by key, created on first use. Safe to share between threads."""
-
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._kept: dict[tuple[str, ...], tuple[W, float]] = {}
-
-    def of(self, key: tuple[str, ...], make: Callable[[], W]) -> W:
-        """The workspace of that key, created if there is none.
-
-        Raises:
-            TooLarge: There are as many as may be, and all of them are in use.
-        """
-        with self._lock:
-            entry = self._kept.pop(key, None)
-            if entry is None and len(self._kept) >= STORES:
-                self._drop_idle()
-            instance = make() if entry is None else entry[0]
-            self._kept[key] = (instance, self._clock())
-        return instance
-
-    def close(self) -> None:
-        """Close all of them."""
-        with self._lock:
-            for instance, _ in self._kept.values():
-                instance.close()
-            self._kept.clear()
-
-    def _drop_idle(self) -> None:
-        """Close the longest unused workspace, if it is idle for long enough."""
-        key, (instance, used) = next(iter(self._kept.items()))
-        if self._clock() - used < STORE_IDLE_S:
-            advice = "Continue in one of them, or work without `instance`."
-            raise errors.TooLarge("Stores in memory", STORES + 1, STORES, "stores", advice)
-        del self._kept[key]
-        instance.close()
+if TYPE_CHECKING:
+    from readroom.core.config.roots import RootLike
+    from readroom.core.contracts.offer import Offer
+    from readroom.core.engine import Engine
+    from readroom.core.session.first_words import FirstWords
+    from readroom.core.session.instances import Instances
+    from readroom.core.since import Since
+    from readroom.core.since.authors import Authors
 
 
-# -----------------------------------------------------------------------------
-# A tool for a program that hosts a model: name, description, schema, and the function to call.
-# -----------------------------------------------------------------------------
-
-
-class Calling(Protocol):
-    """A workspace's `call` for one contract."""
-
-    def __call__(self, tool: str, arguments: Mapping[str, Fact]) -> Reply:
-        """The reply to one call."""
-
-
-class Offer(Struct, frozen=True):
-    """A tool of a workspace, ready to be called.
-
-    Attributes:
-        tool: Its record.
-        call: What answers it.
-    """
-
-    tool: Tool
-    call: Calling
-
-    @property
-    def name(self) -> str:
-        """What the model calls it."""
-        return self.tool.name
-
-    @property
-    def description(self) -> str:
-        """Its description for the model."""
-        return self.tool.description
-
-    @property
-    def input_schema(self) -> dict[str, Any]:
-        """JSON Schema of its arguments."""
-        return self.tool.input_schema
-
-    @property
-    def read_only(self) -> bool:
-        """Whether it changes nothing."""
-        return self.tool.read_only
-
-    @property
-    def handler(self) -> Callable[..., Reply]:
-        """A function that takes the arguments by keyword and returns the reply, even for a failure."""
-
-        def handle(**arguments: Fact) -> Reply:
-            return self.call(self.tool.name, arguments)
-
-        return handle
+def _of_past(tool: str, **arguments: Fact) -> tuple[str, dict[str, Fact]]:
+    """The name of a call, and its arguments without those that were left out."""
+    return tool, {name: value for name, value in arguments.items() if value is not None}
 
 
 class Workspace(Closeable):
@@ -146,8 +55,8 @@ class Workspace(Closeable):
 
     def __init__(
         self,
-        root: str | PathLike[str] | Store,
-        *,
+        root: RootLike,
+        *others: RootLike,
         settings: config.Settings | None = None,
         state: State | None = None,
     ) -> None:
@@ -155,21 +64,32 @@ class Workspace(Closeable):
 
         Args:
             root: A local folder, or a store.
-            settings: Policy and limits from `config.load`; without it those of the root.
+            others: More folders or stores, each a folder of its own name in paths: `NAME=PATH`, `PATH:ro` for
+                one in which nothing may be changed, or a `config.roots.RootOption`.
+            settings: Policy and limits from `config.load`, or with others from `config.loaded`; without it
+                those of the roots.
             state: What other processes of the same server know; closing it stays with the caller.
 
         Raises:
             NotFound, NotAFolder: There is no such folder.
-            BadConfig: Its `readroom.toml` or an ignore file cannot be used.
+            BadValue: The folders cannot be served together.
+            BadConfig: A `readroom.toml` or an ignore file in them cannot be used.
         """
-        self._store = config.open_store(root)
-        self.settings = settings or config.load(self._store)
+        self._store, options = config.open_roots(root, others)
+        self.settings = config.complete(self._store, options, settings)
         self.limits = self.settings.limits
         self.state = state
         self.engine = config.engine(self._store, self.settings, state)
         self.gatekeeper = config.gatekeeper(self._store, self.settings, state)
-        self._instances = Instances[Workspace]()
+        self._views = config.views(self.engine, self.settings)
+        self.reviews = None if self._views is None else self._views.reviews
         self._records: dict[str, Contract] = {}
+        self.folders = config.folders_of(self._store, self.settings)
+        self._first: FirstWords | None = None
+        if self.folders:
+            from readroom.core.session.first_words import FirstWords  # few workspaces have several
+
+            self._first = FirstWords(config.about_folders(self.folders), self.gatekeeper)
 
     def read(self, /, path: str, **options: Fact) -> Reply:
         """Read a window of a file; options are those of `read_file`. Raises ReadroomError."""
@@ -218,6 +138,38 @@ class Workspace(Closeable):
         """Run a command where policy allows it; options are those of `run_command`. Raises ReadroomError."""
         return self.perform("run_command", {"command": command, **options})
 
+    def history(self, /, path: str | None = None, **options: Fact) -> Reply:
+        """List changes, newest first; options are `session`, `agent`, `since`, `change`, `limit`, `cursor`.
+
+        Raises ReadroomError.
+        """
+        from readroom.core.contracts import history
+
+        return self.perform(*_of_past(history.LIST, path=path, **options), contract_name=history.CONTRACT)
+
+    def diff(self, /, change: int, path: str | None = None) -> Reply:
+        """Show what a change did, to all its files or to some. Raises ReadroomError."""
+        from readroom.core.contracts import history
+
+        return self.perform(*_of_past(history.SHOW, change=change, path=path), contract_name=history.CONTRACT)
+
+    def undo(self, /, change: int | None = None, **options: Fact) -> Reply:
+        """Take back a change, or those that `session`, `since` or `path` name, unless that loses later ones.
+
+        Other options are `parts`, `dry_run` and `up_to`, the last change that is meant.
+
+        Raises ReadroomError.
+        """
+        from readroom.core.contracts import history
+
+        return self.perform(*_of_past(history.UNDO, change=change, **options), contract_name=history.CONTRACT)
+
+    def forget(self, /, path: str | None = None, *, all: bool = False) -> Reply:
+        """Remove the past of a file, a folder or everything, for good. Raises ReadroomError."""
+        from readroom.core.contracts import history
+
+        return self.perform(*_of_past(history.FORGET, path=path, all=all), contract_name=history.CONTRACT)
+
     @property
     def runs_commands(self) -> bool:
         """Whether policy allows commands."""
@@ -233,9 +185,15 @@ class Workspace(Closeable):
         """Finds the files that may be changed."""
         return self.engine.services.targets
 
+    def view(self, caller: Caller) -> Engine:
+        """The engine that shows a caller the files: as they are, or with its own changes that wait."""
+        return self.engine if self._views is None else self._views.of(caller)
+
     def tools(self, contract_name: str = "native", caller: Caller = ANONYMOUS) -> tuple[Offer, ...]:
         """The tools that this workspace offers, each with its schema and a `handler` that calls it."""
         call = partial(self.call, contract_name=contract_name, caller=caller)
+        from readroom.core.contracts.offer import Offer  # for programs that host a model
+
         return tuple(Offer(tool, call) for tool in self.offered(contract_name))
 
     def offered(self, contract_name: str = "native") -> tuple[Tool, ...]:
@@ -245,10 +203,25 @@ class Workspace(Closeable):
     def contract(self, name: str) -> Contract:
         """The contract of that name, configured for this workspace. Raises BadValue if there is none."""
         if name not in self._records:
-            settings, roots = self.settings, self._store.roots or (Setup().root,)
-            setup = Setup(roots[0], roots[-1], settings.contracts.get(name), settings.variables)
-            self._records[name] = contract(name, setup)
+            record = replace(contract(name, self.setup(name)), runs=self.runs_commands)
+            if self._first is not None:
+                record = replace(record, instructions=f"{record.instructions} {self._first.words}".strip())
+            if name == "native" and self.settings.history.tool:
+                from readroom.core.contracts.native.past import PAST
+
+                record = replace(record, tools=(*record.tools, PAST))
+            self._records[name] = record
         return self._records[name]
+
+    def setup(self, name: str = "native") -> Setup:
+        """The setup of a contract for this workspace."""
+        settings, roots = self.settings, self._store.roots or (Setup().root,)
+        setup = Setup(roots[0], roots[-1], settings.contracts.get(name), settings.variables)
+        if not settings.others:
+            return setup
+        from readroom.core.contracts.absolute import of_roots
+
+        return of_roots(setup, config.paths_of_others(self._store))
 
     def perform(
         self,
@@ -274,8 +247,9 @@ class Workspace(Closeable):
             ReadroomError: Any class of `readroom.core.errors`.
         """
         record = self._records.get(contract_name) or self.contract(contract_name)
-        cap = self.cap(record, reply_bytes, tool)
+        cap = self._room(self.cap(record, reply_bytes, tool), caller)
         with CallContext(self.gatekeeper, caller, record, tool, arguments, cap) as visit:
+            visit.news = self._news(record, caller, tool)
             bound = record.bind(tool, arguments)
             return self._answer(visit, record, bound, caller, deadline or Deadline())
 
@@ -305,14 +279,18 @@ class Workspace(Closeable):
             cap = in_lines(cap, reply_lines)
         if not images:
             cap = replace(cap, images=False)
+        cap = self._room(cap, caller)
         with CallContext(self.gatekeeper, caller, record, tool, arguments, cap) as visit:
+            visit.news = self._news(record, caller, tool)
             try:
                 if granted is not None and record.tool(tool).name not in granted:
-                    raise errors.NotGranted(
-                        tool,
-                        [granted_tool.name for granted_tool in record.tools if granted_tool.name in granted],
-                    )
+                    offered = record.offered(commands=record.runs)
+                    raise errors.NotGranted(tool, [each.name for each in offered if each.name in granted])
                 bound = record.bind(tool, arguments)
+                if granted is not None and isinstance(bound.request, UndoRequest):
+                    from readroom.core.contracts.history.rights import within  # few calls undo
+
+                    bound = replace(bound, request=within(bound.request, granted))
                 return self._answer(visit, record, bound, caller, deadline or Deadline())
             except errors.ReadroomError as error:
                 return visit.refusal(error)
@@ -340,7 +318,8 @@ class Workspace(Closeable):
         """Release the store, end document processes, and remove kept outputs and expanded files."""
         self.engine.close()
         self.gatekeeper.close()
-        self._instances.close()
+        if "instances" in vars(self):
+            self._instances.close()
 
     def cap(self, record: Contract, reply_bytes: int | None = None, tool: str = "") -> Cap:
         """The size limit of a tool's reply, and how the reply is measured.
@@ -368,18 +347,28 @@ class Workspace(Closeable):
     ) -> Reply:
         if record.seconds is not None:
             deadline = deadline.within(record.seconds)
-        engine = self.engine
+        engine = self._engine_for(record, bound.request, caller)
+        first = self._first if self._first is not None and self._first.are_due(caller) else None
         if bound.store is not None:
+            visit.news = None  # it is about files elsewhere
             engine = self._where(bound.store, caller, deadline).engine
         for attempt in visit.attempts(bound):
             try:
                 result = engine.perform(
-                    attempt.request, attempt.cap, deadline, caller, bound.steps, record.terms
+                    attempt.request,
+                    attempt.cap,
+                    deadline,
+                    caller,
+                    bound.steps,
+                    record.terms,
+                    (record.name, visit.tool),
                 )
             except errors.NoOutline:
                 if attempt.is_degraded:
                     continue  # without a reply: the next attempt returns counts only
                 raise
+            if self._views is not None and bound.store is None and engine is not self.engine:
+                result = self._views.told(attempt.request, result)
             if not attempt.content and isinstance(result, BY_REQUEST[type(attempt.request)].result):
                 result = counted(result, attempt.request)
             render = bound.wording.render
@@ -391,8 +380,59 @@ class Workspace(Closeable):
                 from readroom.core.contracts.native.render import without_images  # one known client needs it
 
                 reply = record.remark(without_images(reply), "Not sent as an image: this client shows none")
-            attempt.result, attempt.reply = reply.shown or result, reply
-        return visit.settled()
+            shown = reply.shown or result
+            reply = visit.told(reply, shown)
+            attempt.result, attempt.reply = shown, reply if first is None else first.said(reply, record)
+        if attempt.result is not None and changes(attempt.request):
+            self._authors.take(attempt.result, caller)
+        reply = visit.settled()
+        if first is not None:
+            first.were_said(caller)
+        return reply
+
+    def _engine_for(self, record: Contract, request: Request, caller: Caller) -> Engine:
+        """The engine for a call: people look into the past, and take changes back, in the folder itself."""
+        of_the_past = record.name == "history" or isinstance(request, HistoryRequest | DiffRequest)
+        return self.engine if of_the_past else self.view(caller)
+
+    def _room(self, cap: Cap, caller: Caller) -> Cap:
+        return cap if self._first is None else self._first.room(cap, caller)
+
+    @property
+    def _authors(self) -> Authors:
+        """The authors of changes, known from the first call of a conversation on."""
+        made: Authors | None = vars(self).get("authors")
+        if made is None:
+            from readroom.core.since.authors import Authors  # a command that reads asks for none
+
+            # One of two threads wins, in one step.
+            made = vars(self).setdefault(
+                "authors", Authors(self.engine.services.history, self.gatekeeper.journal)
+            )
+        return made
+
+    @property
+    def _instances(self) -> Instances[Workspace]:
+        """The stores in memory of this workspace."""
+        made: Instances[Workspace] | None = vars(self).get("instances")
+        if made is None:
+            from readroom.core.session.instances import Instances  # few conversations have one
+
+            made = vars(self).setdefault("instances", Instances[Workspace]())
+        return made
+
+    def _news(self, record: Contract, caller: Caller, tool: str) -> Since | None:
+        """The changes since a conversation saw files; None without one, or if they cannot be seen."""
+        if caller.hosts or not (caller.is_one_reader or caller.apart):
+            return None
+        if caller.face == "cli" and (tool not in record.by_name or record.by_name[tool].read_only):
+            return None  # the process saw nothing before, and ends with this call
+        from readroom.core.since import Since
+
+        session = self.gatekeeper.session(caller.session)
+        with suppress(errors.ReadroomError):  # the call itself says it
+            return Since(self.view(caller).under(record.terms), session, caller, record, self._authors)
+        return None
 
     def _where(self, store: str, caller: Caller, deadline: Deadline) -> Workspace:
         """The workspace for a call: this one, or a store in memory of the same conversation.

@@ -105,6 +105,11 @@ class Calls:
         for deadline in deadlines:
             deadline.cancel()
 
+    @property
+    def stopped(self) -> bool:
+        """Whether all work was cancelled."""
+        return self._stopped
+
     def close(self) -> None:
         """Cancel all work, start nothing more, and wait for running work."""
         self.stop()

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
+from readroom.core.extras import one_file
 from readroom.core.quoting import quote
 
 SERVER_NAME = "readroom"
@@ -181,6 +182,9 @@ def program() -> list[str]:
         if f"{os.sep}uv{os.sep}" in sys.prefix:
             return ["uvx", *(["--from", source] if source else []), "readroom"]
         return ["pipx", "run", *(["--spec", source] if source else []), "readroom"]
+    file = one_file()
+    if file is not None:
+        return [file]
     script = os.path.join(os.path.dirname(sys.executable), "readroom")
     return [script] if os.path.exists(script) else [sys.executable, "-P", "-m", "readroom"]
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from readroom.core.limits import MCP_MESSAGE_BYTES
 from readroom.core.release import VERSION
+from readroom.mcp.protocol import eras
 from readroom.mcp.protocol.card import Card, Fresh
 from readroom.mcp.protocol.eras import INVALID_PARAMS
 from readroom.mcp.protocol.messages import Refusal
@@ -17,13 +18,21 @@ LONGEST_META: Final = "anthropic/maxResultSizeChars"
 COMPACTED: Final = "notifications/readroom/compacted"
 """Notification of a host that has shortened a conversation."""
 
+NATIVE: Final = "native"
+"""The contract whose texts are for models alone, and so may have lines of ours."""
+
 _TOOLS = frozenset(("tools/list", "tools/call"))
-_RESOURCES = frozenset(("resources/list", "resources/templates/list", "resources/read"))
+_RESOURCES = frozenset(
+    (
+        *("resources/list", "resources/templates/list", "resources/read"),
+        *(eras.SUBSCRIBE, eras.UNSUBSCRIBE, eras.LISTEN),
+    )
+)
 
 
-def methods(contract_name: str, *, outputs: bool) -> frozenset[str]:
-    """The methods served; with `outputs`, those for kept outputs, in the native contract."""
-    return _TOOLS | _RESOURCES if outputs and contract_name == "native" else _TOOLS
+def methods(contract_name: str) -> frozenset[str]:
+    """The methods served: those for resources in the native contract, whose tools list and read them."""
+    return _TOOLS | _RESOURCES if contract_name == NATIVE else _TOOLS
 
 
 MCP_LIST_FRESH_MS = 60 * 60 * 1000

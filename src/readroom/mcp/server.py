@@ -6,30 +6,33 @@ It performs the calls that `readroom.mcp.protocol` parses.  A tool result is exa
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.core.caller import Caller, conversation
+from readroom.core.caller import Caller, conversation, trace_of
 from readroom.core.contracts.base import FACTS_KEY, Contract, Tool, tool_result
-from readroom.core.errors import BadCursor, Busy, NotFound, NotGranted, OutputGone, StateFailed
+from readroom.core.errors import Busy, StateFailed
 from readroom.core.limits.session import LEDGER_NAME_CHARS
 from readroom.core.log import log
-from readroom.core.paths import OUTPUTS
 from readroom.core.quoting import as_key
 from readroom.core.values import Fact
 from readroom.mcp.access import Access
-from readroom.mcp.listing import LONGEST_META, capped, card, methods, page
+from readroom.mcp.listing import LONGEST_META, NATIVE, capped, card, methods, page
 from readroom.mcp.pending import PendingCall
+from readroom.mcp.place import Place
 from readroom.mcp.protocol import eras
 from readroom.mcp.protocol.card import Card
-from readroom.mcp.protocol.connection import Notice
+from readroom.mcp.protocol.connection import Connection, Notice
 from readroom.mcp.protocol.messages import Answer, Refusal
+from readroom.mcp.resources import Resources
+from readroom.mcp.subscriptions import Listening, Watch, listening, subscribe
+
+T = TypeVar("T")
 
 # -----------------------------------------------------------------------------
 # The caller of a tool over MCP: the client's name, and the conversation.
@@ -42,6 +45,8 @@ from readroom.mcp.protocol.messages import Answer, Refusal
 
 SESSION_META: Final = "readroom/session"
 EPOCH_META: Final = "readroom/epoch"
+TRACE_META: Final = "traceparent"
+"""The trace of a request, in W3C form; without it that of the HTTP header counts."""
 
 _MOST_EPOCHS = 2**31
 """No conversation is compacted more often."""
@@ -58,11 +63,18 @@ def caller(meta: Mapping[str, Any] | None, client: str | None, header: str | Non
         client: `clientInfo.name`.
         header: `Mcp-Session-Id` of an HTTP request.
     """
-    stated = (meta or {}).get(SESSION_META)
-    session = stated if isinstance(stated, str) and stated else header or _PROCESS
+    session = str((meta or {})[SESSION_META]) if _names_session(meta) else header or _PROCESS
     if len(session) > LEDGER_NAME_CHARS:  # cut off, two conversations could be one
         session = as_key(session, LEDGER_NAME_CHARS)
-    return Caller(agent=(client or "")[:LEDGER_NAME_CHARS], session=session, face="mcp")
+    trace = trace_of((meta or {}).get(TRACE_META))
+    agent, passing = (client or "")[:LEDGER_NAME_CHARS], session == _PROCESS
+    return Caller(agent=agent, session=session, face="mcp", traceparent=trace, passing=passing)
+
+
+def _names_session(meta: Mapping[str, Any] | None) -> bool:
+    """Whether the host names the conversation."""
+    stated = (meta or {}).get(SESSION_META)
+    return isinstance(stated, str) and bool(stated)
 
 
 def epoch_of(meta: Mapping[str, Any] | None) -> int | None:
@@ -156,10 +168,12 @@ class Sender(Struct, frozen=True):
     Attributes:
         access: What the caller may use.
         session: The session of the protocol, over HTTP before 2026-07-28.
+        apart: Others may send in the same conversation, unless the host names its own.
     """
 
     access: Access
     session: str | None = None
+    apart: bool = False
 
 
 WITHOUT_WORK: Final = frozenset(("tools/list", "resources/templates/list"))
@@ -174,35 +188,60 @@ class Server:
         record: Contract,
         *,
         reply_chars: int | None,
-        outputs: bool,
         shared: bool = True,
+        place: Place | None = None,
     ) -> None:
         """A server for the tools of one contract.
 
         Args:
             record: The contract whose tools are served.
             reply_chars: `--max-chars`; None for what each client is known to pass on.
-            outputs: Commands may run; offer their kept outputs as resources.
             shared: All clients see the same tools.
+            place: Where the workspace is, to be said with the first reply; None for this machine.
         """
         self._reply_chars = reply_chars
+        self._unsaid = [] if place is None else [place]
+        self._record = record
         self._methods: dict[str, Callable[[PendingCall, Sender], dict[str, Any]]] = {
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
             "resources/list": self._list_resources,
             "resources/templates/list": self._list_templates,
             "resources/read": self._read_resource,
+            eras.SUBSCRIBE: self._subscribe,
+            eras.UNSUBSCRIBE: self._unsubscribe,
         }
-        self.card: Card = card(
-            record.title, record.instructions, methods(record.name, outputs=outputs), shared=shared
-        )
+        self.card: Card = card(record.title, record.instructions, methods(record.name), shared=shared)
 
     def perform(self, pending: PendingCall, sender: Sender, *, busy: bool = False) -> Answer | None:
         """The answer to a call; None if its client has cancelled it. `busy`: the server is too busy."""
-        connection, call = pending.connection, pending.call
         pending.busy = busy
+        connection, call = pending.connection, pending.call
+        method = self._methods[call.method]
+        return self._guarded(pending, lambda: connection.answer(call, method(pending, sender)))
+
+    def listen(
+        self, pending: PendingCall, sender: Sender, *, busy: bool = False
+    ) -> Listening | Answer | None:
+        """The subscription that a request opens; or why it does not, as the answer to it."""
+        connection, call = pending.connection, pending.call
+
+        def opened() -> Listening:
+            if busy:
+                raise Refusal(eras.INTERNAL_ERROR, str(Busy()), {"code": Busy.code})
+            return listening(self._host(pending, sender), connection, call)
+
+        return self._guarded(pending, opened)
+
+    def watch(self, connection: Connection, sender: Sender) -> Watch:
+        """The resources that a client of a version before 2026-07-28 hears of."""
+        access = _conversing(sender, connection.client, None)
+        return Watch(replace(access, caller=replace(access.caller, hosts=True)), connection.subscribed)
+
+    def _guarded(self, pending: PendingCall, work: Callable[[], T]) -> T | Answer | None:
+        connection, call = pending.connection, pending.call
         try:
-            return connection.answer(call, self._methods[call.method](pending, sender))
+            return work()
         except Refusal as refused:
             return connection.refuse(call, refused.code, refused.message, refused.data)
         except Exception:
@@ -224,11 +263,27 @@ class Server:
         parameters, client = pending.call.params, known(pending.call.client)
         result = self._run(pending, sender, parameters["name"], parameters.get("arguments") or {})
         if not result["isError"]:
-            return result
+            return self._with_place(result, sender) if self._unsaid else result
         pending.failed = result["_meta"][FACTS_KEY]["error"]["code"]
         if client is not None and client.shows_meta:
             del result["_meta"]  # the client would show its model the whole JSON of an error
         return result
+
+    def _with_place(self, result: dict[str, Any], sender: Sender) -> dict[str, Any]:
+        try:
+            place = self._unsaid.pop()
+        except IndexError:  # another thread has said it
+            return result
+        confinement = sender.access.workspace.guard.store.confinement
+        return place.shown_with(result, confinement, in_text=self._record.name == NATIVE)
+
+    def _room(self, cap: int | None, sender: Sender) -> int | None:
+        """The cap on a reply that will have a line about the place."""
+        if not self._unsaid:
+            return cap
+        line = self._unsaid[0].line(sender.access.workspace.guard.store.confinement)
+        most = self._record.reply_bytes if cap is None else min(cap, self._record.reply_bytes)
+        return max(1, most - len(line.encode()) - 1)
 
     def _list_resources(self, pending: PendingCall, sender: Sender) -> dict[str, Any]:
         return self._resources(pending, sender).list(pending.call.params.get("cursor"))
@@ -240,18 +295,38 @@ class Server:
     def _read_resource(self, pending: PendingCall, sender: Sender) -> dict[str, Any]:
         return self._resources(pending, sender).read(pending.call.params["uri"])
 
+    def _subscribe(self, pending: PendingCall, sender: Sender) -> dict[str, Any]:
+        subscribe(self._host(pending, sender), pending.connection, pending.call)
+        return {}
+
+    def _unsubscribe(self, pending: PendingCall, sender: Sender) -> dict[str, Any]:
+        pending.connection.subscribed.pop(pending.call.params["uri"], None)
+        return {}
+
+    def _host(self, pending: PendingCall, sender: Sender) -> Access:
+        """The permissions of a sender for a host: what it sees is not what its model was shown."""
+        access = _conversing(sender, pending.call.client, pending.call.meta)
+        return replace(access, caller=replace(access.caller, hosts=True))
+
     def _resources(self, pending: PendingCall, sender: Sender) -> Resources:
-        return Resources(partial(self._run, pending, sender), pending.call.version)
+        access = _conversing(sender, pending.call.client, pending.call.meta)
+        return Resources(partial(self._run, pending, sender, host=True), pending.call.version, access)
 
     def _run(
-        self, pending: PendingCall, sender: Sender, tool: str, arguments: Mapping[str, Fact]
+        self,
+        pending: PendingCall,
+        sender: Sender,
+        tool: str,
+        arguments: Mapping[str, Fact],
+        *,
+        host: bool = False,
     ) -> dict[str, Any]:
         call = pending.call
-        access = _conversing(sender, call.client, call.meta)
+        access = self._host(pending, sender) if host else _conversing(sender, call.client, call.meta)
         client = known(call.client)
         if client is not None and not client.images:
             access = replace(access, images=False)
-        cap = reply_bytes(call.client, self._reply_chars)
+        cap = self._room(reply_bytes(call.client, self._reply_chars), sender)
         if pending.busy:
             refused = access.workspace.refuse(Busy(), access.contract_name, tool, reply_bytes=cap)
             return tool_result(refused)
@@ -297,86 +372,7 @@ def _conversing(sender: Sender, client: str | None, meta: Mapping[str, Any] | No
         agent=named.agent or sender.access.caller.agent,
         session=conversation(token, named.session),
         token=token,
+        traceparent=named.traceparent or sender.access.caller.traceparent,
+        apart=sender.apart and not _names_session(meta),
     )
     return replace(sender.access, caller=named)
-
-
-# -----------------------------------------------------------------------------
-# Kept outputs of commands as resources, which a host lists and attaches without its model.
-#
-# Listing is a call of `list_directory`, reading a call of `read_file`: with the same guard, grants,
-# caps, budget and ledger, and the same text, which says what was left out.  Nothing else of a
-# workspace is a resource, and an address has one spelling.
-# -----------------------------------------------------------------------------
-
-Run: TypeAlias = Callable[[str, Mapping[str, Fact]], dict[str, Any]]
-"""Performs a tool call in the name of the request's sender."""
-
-_SCHEME = "readroom://"
-_ADDRESS = re.compile(rf"{_SCHEME}({re.escape(OUTPUTS)}/[a-z0-9]+\.(?:stdout|stderr))")
-
-
-MCP_RESOURCES = 100
-"""Kept outputs listed at once: some 15 kB; a host fetches more when its user looks further."""
-
-
-class Resources(Struct, frozen=True):
-    """Lists and reads for one sender, in one version of the protocol."""
-
-    run: Run
-    version: str
-
-    def list(self, cursor: str | None) -> dict[str, Any]:
-        """The newest outputs first, a page at a time; none for callers that may not list them."""
-        arguments: dict[str, Fact] = {"path": OUTPUTS, "sort": "mtime", "limit": MCP_RESOURCES}
-        if cursor is not None:
-            arguments["cursor"] = cursor
-        result = self.run("list_directory", arguments)
-        facts = result["_meta"][FACTS_KEY]
-        if result["isError"]:
-            if facts["error"]["code"] == NotGranted.code:
-                return {"resources": []}
-            raise self._refusal(result, {})
-        listed: dict[str, Any] = {"resources": [_listed(entry) for entry in facts["entries"]]}
-        following = facts["next"]
-        return listed if following is None else {**listed, "nextCursor": following["arguments"]["cursor"]}
-
-    def read(self, uri: str) -> dict[str, Any]:
-        """The text of `read_file`, numbered and with a note if it is cut; images follow."""
-        match = _ADDRESS.fullmatch(uri)
-        if match is None:
-            words = "There is no such resource. resources/list names those there are"
-            raise Refusal(self._absent, words, {"uri": uri})
-        result = self.run("read_file", {"path": match[1]})
-        if result["isError"]:
-            raise self._refusal(result, {"uri": uri})
-        contents = [_content(uri, part) for part in result["content"]]
-        return {"contents": contents, "_meta": result["_meta"]}
-
-    @property
-    def _absent(self) -> int:
-        return eras.INVALID_PARAMS if eras.is_stateless(self.version) else eras.RESOURCE_ABSENT
-
-    def _refusal(self, result: Mapping[str, Any], data: Mapping[str, Any]) -> Refusal:
-        error = result["_meta"][FACTS_KEY]["error"]
-        absent = self._absent
-        codes = {NotFound.code: absent, OutputGone.code: absent, BadCursor.code: eras.INVALID_PARAMS}
-        code = codes.get(error["code"], eras.INTERNAL_ERROR)
-        return Refusal(code, result["content"][0]["text"], {**data, **error})
-
-
-def _listed(entry: Mapping[str, Any]) -> dict[str, Any]:
-    name = entry["path"]
-    return {
-        "uri": f"{_SCHEME}{OUTPUTS}/{name}",
-        "name": name,
-        "mimeType": "text/plain",
-        "size": entry["size_bytes"],
-        "annotations": {"audience": ["user", "assistant"], "lastModified": entry["modified"]},
-    }
-
-
-def _content(uri: str, part: Mapping[str, Any]) -> dict[str, Any]:
-    if part["type"] == "text":
-        return {"uri": uri, "mimeType": "text/plain", "text": part["text"]}
-    return {"uri": uri, "mimeType": part["mimeType"], "blob": part["data"]}

@@ -20,6 +20,7 @@ import msgspec
 from readroom.core.limits import MCP_EXIT_S
 from readroom.mcp.calls import Calls
 from readroom.mcp.listing import capped, card, methods, page
+from readroom.mcp.protocol import eras
 from readroom.mcp.protocol.card import Card
 from readroom.mcp.protocol.connection import CallCancelled, Connection, Event, ToolCall
 from readroom.mcp.protocol.messages import Answer, Refusal, encode
@@ -29,6 +30,8 @@ if TYPE_CHECKING:  # imported by `open`, after the tools were listed
     from readroom.core.deadline import Deadline
     from readroom.core.workspace import Workspace
     from readroom.mcp.pending import PendingCall
+    from readroom.mcp.place import Place
+    from readroom.mcp.polling import Poller
     from readroom.mcp.server import Sender, Server
 
 _CLOSED = -32000
@@ -51,9 +54,14 @@ class Offer(msgspec.Struct, frozen=True):
     open: Callable[[], tuple[Server, Sender]]
 
 
-def serve_stdio(workspace: Workspace, *, contract_name: str, reply_chars: int | None) -> None:
-    """Serve one client of a workspace that is open; `reply_chars` caps a reply's text. Raises BadValue."""
-    serve(offered(workspace, contract_name, reply_chars))
+def serve_stdio(
+    workspace: Workspace, *, contract_name: str, reply_chars: int | None, place: Place | None = None
+) -> None:
+    """Serve one client of a workspace that is open.
+
+    `reply_chars` caps a reply's text; `place` is said if the client is on another machine. Raises BadValue.
+    """
+    serve(offered(workspace, contract_name, reply_chars, place))
 
 
 def serve(offer: Offer) -> None:
@@ -105,6 +113,7 @@ class _Talk:
         """Whether the tools were listed, and whether no more calls come."""
         self._opening = threading.Lock()
         self._opened: tuple[Server, Sender] | None = None
+        self._poller: Poller | None = None
         self.failure: BaseException | None = None
         """The error that prevented opening the workspace."""
 
@@ -124,7 +133,9 @@ class _Talk:
             reader.wait(seconds)
 
     def end(self) -> None:
-        """End the calls that still run."""
+        """End the subscriptions, and the calls that still run."""
+        for answer in () if self._poller is None else self._poller.close():
+            self._write(answer)
         for call, deadline in list(self._waiting.items()):
             self._write(self._connection.refuse(call, _CLOSED, _ENDED))
             deadline.cancel()
@@ -140,6 +151,8 @@ class _Talk:
         elif isinstance(event, ToolCall):
             self._begin(event)
         elif isinstance(event, CallCancelled):
+            if self._poller is not None and self._poller.end(event.call):
+                return
             deadline = self._waiting.get(event.call)
             if deadline is not None:
                 deadline.cancel()
@@ -178,11 +191,33 @@ class _Talk:
             opened = self._open()
             if opened is not None:
                 server, sender = opened
+                if pending.call.method == eras.LISTEN:
+                    self._listen(server, sender, pending, busy=busy)
+                    return
                 self._write(server.perform(pending, sender, busy=busy))
+                if pending.call.method == eras.SUBSCRIBE and self._connection.subscribed:
+                    self._polled().follow(server.watch(self._connection, sender))
         finally:
             self._waiting.pop(pending.call, None)
             if self._settling and not self._waiting:
                 self._on_end()
+
+    def _listen(self, server: Server, sender: Sender, pending: PendingCall, *, busy: bool) -> None:
+        """Open a subscription; its call is answered when it ends."""
+        opened = server.listen(pending, sender, busy=busy)
+        if opened is None or isinstance(opened, Answer):
+            self._write(opened)
+        elif not self._polled().listen(opened):
+            words = "There are too many subscriptions: end one first"
+            self._write(self._connection.refuse(pending.call, eras.INVALID_REQUEST, words))
+
+    def _polled(self) -> Poller:
+        from readroom.mcp.polling import Poller
+
+        with self._opening:
+            if self._poller is None:
+                self._poller = Poller(self._connection, self._tell)
+            return self._poller
 
     def _write(self, answer: Answer | None) -> None:
         if answer is not None:
@@ -192,20 +227,34 @@ class _Talk:
         self._writer.write(message + b"\n")
 
 
-def offered(workspace: Workspace, contract_name: str, reply_chars: int | None) -> Offer:
+def offered(
+    workspace: Workspace, contract_name: str, reply_chars: int | None, place: Place | None = None
+) -> Offer:
     """The offer of a workspace. Raises BadValue for an unknown contract."""
     from readroom.mcp.server import listed
 
-    record, outputs = workspace.contract(contract_name), workspace.runs_commands
+    record = workspace.contract(contract_name)
     tools = [capped(listed(tool), reply_chars) for tool in workspace.offered(contract_name)]
     return Offer(
-        card(record.title, record.instructions, methods(record.name, outputs=outputs), shared=True),
+        card(
+            record.title,
+            instructions(record.instructions, place),
+            methods(record.name),
+            shared=True,
+        ),
         tools,
-        lambda: opened(workspace, contract_name, reply_chars),
+        lambda: opened(workspace, contract_name, reply_chars, place),
     )
 
 
-def opened(workspace: Workspace, contract_name: str, reply_chars: int | None) -> tuple[Server, Sender]:
+def instructions(text: str, place: Place | None) -> str:
+    """The instructions for models, with the place of a workspace on another machine."""
+    return text if place is None else f"{text} {place.sentence}".lstrip()
+
+
+def opened(
+    workspace: Workspace, contract_name: str, reply_chars: int | None, place: Place | None = None
+) -> tuple[Server, Sender]:
     """The server of a workspace, and its only client."""
     from readroom.core.caller import Caller
     from readroom.mcp.access import Access
@@ -214,5 +263,5 @@ def opened(workspace: Workspace, contract_name: str, reply_chars: int | None) ->
 
     to_stderr()
     record = workspace.contract(contract_name)
-    server = Server(record, reply_chars=reply_chars, outputs=workspace.runs_commands)
+    server = Server(record, reply_chars=reply_chars, place=place)
     return server, Sender(Access(workspace, contract_name, caller=Caller(face="mcp")))

@@ -8,6 +8,7 @@ from readroom.core.contracts.native.calls import SAID
 from readroom.core.values import GrepRequest, ListRequest, ReadRequest, Request
 from readroom.core.values.changes import CopyRequest, EditFilesRequest, EditRequest, WriteRequest
 from readroom.core.values.commands import EndRequest, RunRequest, StartedRequest, StartRequest, WatchRequest
+from readroom.core.values.history import HistoryRequest, UndoRequest
 from readroom.core.values.many import ReadManyRequest
 from readroom.core.values.packing import PackRequest
 from readroom.core.values.verbs import BY_REQUEST
@@ -27,6 +28,8 @@ UNSAID: dict[type[Request], set[str]] = {
     WatchRequest: {"path", "ends_bytes", "reach"},
     EndRequest: {"path", "below_s", "cancels", "ends_bytes", "reach"},
     StartedRequest: {"path", "reach"},
+    HistoryRequest: {"token"},
+    UndoRequest: {"token", "rights"},
 }
 """Fields that contracts set by themselves, and those that `context` and `content` stand for."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from readroom.core import errors
+from readroom.core import config, errors
 from readroom.core.contracts.native import MEASURE, NATIVE
 from readroom.core.contracts.native.calls import to_call
 from readroom.core.contracts.native.render import render_error, render_read
-from readroom.core.errors import Denied, NotFound, ReadroomError
+from readroom.core.errors import Denied, NotFound, ReadroomError, UnknownTool
 from readroom.core.limits import MIN_REPLY_BYTES
 from readroom.core.paths import parse as parse_path
 from readroom.core.stores.memory import MemoryStore
@@ -296,6 +297,20 @@ def test_the_list_of_tools_is_short() -> None:
     ]
     sent = json.dumps({"tools": listed, "instructions": NATIVE.instructions}, separators=(",", ":"))
     assert tokens_of(sent) < 1600
+
+
+def test_the_tool_for_the_history_is_short_and_only_there_where_it_is_offered(tmp_path: Path) -> None:
+    plain = config.load(config.open_store(tmp_path))
+    assert [tool.name for tool in Workspace(tmp_path, settings=plain).offered()] == [
+        tool.name for tool in NATIVE.tools
+    ]
+    offered = replace(plain, history=replace(plain.history, tool=True))
+    *others, past = Workspace(tmp_path, settings=offered).offered()
+    assert tuple(others) == NATIVE.tools
+    listed = {"name": past.name, "description": past.description, "inputSchema": past.input_schema}
+    assert tokens_of(json.dumps(listed, separators=(",", ":"))) < 90
+    with Workspace(tmp_path, settings=plain) as closed, pytest.raises(UnknownTool):
+        closed.perform("history", {})
 
 
 CHANGING = {"edit_file", "write_file", "change_files", "apply_patch"}

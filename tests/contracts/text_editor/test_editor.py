@@ -11,6 +11,8 @@ import pytest
 
 from readroom.contracts.text_editor.requests import EditorSettings
 from readroom.core import config
+from readroom.core.caller import Caller
+from readroom.core.history.settings import HistoryPolicy
 from readroom.core.policy.rules import denials
 from readroom.core.stores.local import LocalStore
 from readroom.core.stores.memory import MemoryStore
@@ -26,13 +28,18 @@ LINES = " (correct indentation, no duplicate lines, etc)"
 
 
 class Room:
-    def __init__(self, files: Mapping[str, bytes | str], **own: Any) -> None:
+    def __init__(self, files: Mapping[str, bytes | str], history: bool = False, **own: Any) -> None:
         self.store = MemoryStore(dict(files))
         contracts = {"text_editor": EditorSettings(**own)}
-        self.space = Workspace(self.store, settings=config.Settings(layers=(denials(),), contracts=contracts))
+        settings = config.Settings(
+            layers=(denials(),), contracts=contracts, history=HistoryPolicy(enabled=history)
+        )
+        self.space = Workspace(self.store, settings=settings)
 
-    def call(self, command: str, path: str, tool: str = EDITOR, **more: Any) -> Reply:
-        return self.space.call(tool, {"command": command, "path": path, **more}, contract_name="text_editor")
+    def call(self, command: str, path: str, tool: str = EDITOR, session: str = "", **more: Any) -> Reply:
+        arguments = {"command": command, "path": path, **more}
+        caller = Caller(session=session)
+        return self.space.call(tool, arguments, contract_name="text_editor", caller=caller)
 
     def said(self, command: str, path: str, **more: Any) -> str:
         reply = self.call(command, path, **more)
@@ -286,16 +293,54 @@ def test_missing_arguments_are_named() -> None:
 
 
 @pytest.mark.clause("text_editor.older")
-@pytest.mark.clause("text_editor.undo")
 def test_the_older_name_takes_the_older_arguments() -> None:
     room, path = Room({"a": "x\n"}), "/workspace/a"
     room.said("insert", path, tool=OLDER, insert_line=1, new_str="y")
     assert room.data("a") == b"x\ny\n"
-    words = room.refused("undo_edit", path, tool=OLDER)
-    assert words.startswith(f"No edit history found for {path}.")
+    assert room.refused("undo_edit", path, tool=OLDER) == f"No edit history found for {path}."
     assert '"undo_edit"' in room.refused("nope", path, tool=OLDER)
     assert "`new_str` is required" in room.refused("insert", path, tool=OLDER, insert_line=1)
     assert OLDER not in [tool.name for tool in room.space.contract("text_editor").offered(commands=True)]
+
+
+@pytest.mark.clause("text_editor.undo")
+def test_undo_edit_takes_back_the_edits_of_its_own_conversation() -> None:
+    room, path = Room({"a": NUMBERS, "b": NUMBERS}, history=True), "/workspace/a"
+
+    def undo(session: str) -> str:
+        return room.said("undo_edit", path, tool=OLDER, session=session)
+
+    room.said("str_replace", path, session="other", old_str="five", new_str="5")
+    after = NUMBERS.replace("five", "5")
+    room.said("str_replace", path, session="mine", old_str="two", new_str="2")
+    room.said("insert", path, tool=OLDER, session="mine", insert_line=10, new_str="eleven")
+    room.said("str_replace", "/workspace/b", session="mine", old_str="one", new_str="1")
+    shown = undo("mine")
+    assert shown.startswith(f"Last edit to {path} undone successfully. Here's the result of running")
+    assert room.data("a").decode() == after.replace("two", "2")
+    assert "     2\ttwo\n" in undo("mine")
+    assert room.data("a").decode() == after
+    words = room.refused("undo_edit", path, tool=OLDER, session="mine")
+    assert words == f"No edit history found for {path}."
+    undo("other")
+    assert room.data("a").decode() == NUMBERS
+
+
+@pytest.mark.clause("text_editor.undo")
+def test_undo_edit_neither_loses_a_later_change_nor_removes_a_new_file() -> None:
+    room, path = Room({"a": "one\ntwo\n"}, history=True), "/workspace/a"
+    room.said("str_replace", path, session="mine", old_str="two", new_str="2")
+    room.said("str_replace", path, session="other", old_str="2", new_str="zwei")
+    words = room.refused("undo_edit", path, tool=OLDER, session="mine")
+    assert words.startswith(f"The file {path} was changed since your last edit")
+    assert "`str_replace`" in words
+    assert "+zwei" in words
+    room.said("create", "/workspace/new", session="mine", file_text="x\n")
+    words = room.refused("undo_edit", "/workspace/new", tool=OLDER, session="mine")
+    assert words == "No edit history found for /workspace/new."
+    words = room.refused("undo_edit", "/workspace/gone", tool=OLDER, session="mine")
+    assert words == "No edit history found for /workspace/gone."
+    assert "denied" in room.refused("undo_edit", "/workspace/.env", tool=OLDER, session="mine")
 
 
 # --- apply_patch ----------------------------------------------------------------------------------

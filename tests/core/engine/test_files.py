@@ -297,6 +297,7 @@ NOBODY = """
 import os, sys
 from readroom.core.deadline import Deadline
 from readroom.core.errors import ReadroomError
+from readroom.core.history import book, keeping
 from readroom.core.values.changes import (
     DeleteRequest,
     MakeFolderRequest,

@@ -67,15 +67,25 @@ def mode(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def connect(served: Agent, token: str | None, mode: str, what: What, *, at: str = "", **headers: str) -> None:
-    """Do something with the official client, within a time."""
+def connect(
+    served: Agent,
+    token: str | None,
+    mode: str,
+    what: What,
+    *,
+    at: str = "",
+    take: Any = None,
+    **headers: str,
+) -> None:
+    """Do something with the official client, within a time; `take` gets what comes by itself."""
     sent = dict(headers) if token is None else {"Authorization": f"Bearer {token}", **headers}
 
     async def main() -> None:
         url = f"http://{served.host}:{served.port}{at}/mcp"
         with anyio.fail_after(END_S):
             async with httpx2.AsyncClient(headers=sent, timeout=END_S) as http:
-                async with Client(streamable_http_client(url, http_client=http), mode=mode) as client:
+                road = streamable_http_client(url, http_client=http)
+                async with Client(road, mode=mode, message_handler=take) as client:
                     await what(client)
 
     anyio.run(main)

@@ -12,7 +12,7 @@ from readroom.mcp.protocol.connection import ToolCall
 from readroom.server.http.conversations import Session, Sessions
 from tests.mcp.protocol.test_connection import HELLO
 
-CARD = card("t", "i", methods("native", outputs=False), shared=False)
+CARD = card("t", "i", methods("native"), shared=False)
 OWNER = ("token", "workspace")
 
 

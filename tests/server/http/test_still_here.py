@@ -9,7 +9,7 @@ import pytest
 
 from readroom.mcp.protocol import headers
 from readroom.mcp.protocol.messages import Answer, encode
-from readroom.server.http.streamable import Reply
+from readroom.server.http.event_streams import Reply
 
 ANSWER = Answer(1, {"content": []})
 

@@ -103,7 +103,7 @@ def test_arguments_that_are_no_object_break_the_protocol(client: Stdio | Http, a
 
 @each(
     ("method", "params"),
-    [("no/such/method", {}), ("resources/list", {}), ("tools/call", {}), ("tools/call", {"name": 3})],
+    [("no/such/method", {}), ("prompts/list", {}), ("tools/call", {}), ("tools/call", {"name": 3})],
 )
 def test_a_bad_request_is_a_protocol_error(client: Stdio | Http, method: str, params: Any) -> None:
     assert client.ask(request(1, method, params))["error"]["code"] < 0

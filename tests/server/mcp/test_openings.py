@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from tests.mcp.serving import (
     initialize,
     request,
 )
+from tests.server.http.serving import open_agent
 
 DISCOVER = request("what", "server/discover", {"_meta": client_meta("somebody")})
 HELLO = initialize("somebody")
@@ -121,11 +123,10 @@ def test_an_answer_is_json_where_no_progress_is_told(url: str, era: str) -> None
         assert json.loads(response.read())["id"] == 1
 
 
-def test_a_session_has_no_stream_of_its_own(url: str) -> None:
+def test_a_session_of_a_contract_without_resources_has_no_stream(folder: Path) -> None:
     """Nothing is ever said to a client that has not asked, and a stream would hold a connection."""
-    with Http(url) as client:
-        connection = client.connect()
-        connection.request("GET", "/mcp", None, {"Accept": "text/event-stream", **client.session_headers})
-        response = connection.getresponse()
-        assert (response.status, response.headers["Allow"]) == (405, "POST, DELETE")
-        connection.close()
+    with open_agent(folder / "state", "--contract", "opencode", str(folder)) as found:
+        with Http(f"http://{found.host}:{found.port}/mcp") as client, closing(client.connect()) as connection:
+            connection.request("GET", "/mcp", None, {"Accept": "text/event-stream", **client.session_headers})
+            response = connection.getresponse()
+            assert (response.status, response.headers["Allow"]) == (405, "POST, DELETE")

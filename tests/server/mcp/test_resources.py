@@ -1,4 +1,4 @@
-"""Kept outputs as MCP resources: listed in pages, read as `read_file` reads, and nothing else."""
+"""Kept outputs as MCP resources: listed in pages, and read as `read_file` reads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from readroom.mcp.server import MCP_RESOURCES
+from readroom.mcp.resources import MCP_RESOURCES
 from readroom.server.tokens import Tokens
 from tests.cli.test_mcp_commands import facts, session, text
 from tests.mcp.serving import ERAS, HANDSHAKE, Stdio, request
@@ -86,7 +86,7 @@ def test_an_output_is_listed_and_read_as_the_tool_reads_it(root: Path, mode: str
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_nothing_but_outputs_is_a_resource(root: Path, era: str) -> None:
+def test_nothing_but_outputs_and_what_was_shown_is_a_resource(root: Path, era: str) -> None:
     absent = -32002 if era == HANDSHAKE else -32602
     with Stdio(root, "--allow-commands", version=era) as client:
         for number, uri in enumerate(OTHERS):
@@ -115,11 +115,12 @@ def test_many_outputs_are_listed_in_pages(root: Path) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_without_commands_there_are_no_resources(root: Path, era: str) -> None:
+def test_without_commands_no_output_is_a_resource(root: Path, era: str) -> None:
     with Stdio(root, version=era) as client:
-        assert client.ask(request(1, "resources/list"))["error"]["code"] == -32601
-        if era == HANDSHAKE:
-            assert "resources" not in client.greeting["result"]["capabilities"]
+        assert client.ask(request(1, "resources/list"))["result"]["resources"] == []
+        found = client.ask(request(2, "resources/read", {"uri": f"{URI}aaaaa.stdout"}))
+        assert found["error"]["code"] == (-32002 if era == HANDSHAKE else -32602)
+        assert client.ask(request(3, "resources/list", {"cursor": "2"}))["error"]["code"] == -32602
 
 
 @pytest.fixture

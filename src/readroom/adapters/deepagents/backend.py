@@ -18,6 +18,7 @@ from readroom.core.deadline import Deadline
 from readroom.core.errors import BadPath, NoFolder, ReadroomError
 from readroom.core.extras import needs
 from readroom.core.paths import WorkPath, quote
+from readroom.core.policy.guard import Guard
 from readroom.core.values import EntryKind, Reply
 from readroom.core.workspace import Workspace
 
@@ -103,8 +104,13 @@ class WorkspaceBackend(BackendProtocol):
             raise NoFolder(workspace.guard.store.name)
         self.virtual_mode = virtual_mode
         self._workspace, self._caller = workspace, caller
-        self._paths = Paths("/" if virtual_mode or folder is None else folder)
+        self._paths = Paths("/" if virtual_mode or folder is None else workspace.setup().real)
         self._deadline: Deadline | None = None
+
+    @property
+    def _seen(self) -> Guard:
+        """The files as the caller sees them."""
+        return self._workspace.view(self._caller).services.guard
 
     def ending_with(self: B, deadline: Deadline) -> B:
         """The same backend, for calls that end with the deadline."""
@@ -305,7 +311,7 @@ class WorkspaceBackend(BackendProtocol):
     def _is_loop(self, path: str) -> bool:
         """Whether a name of the workspace is a link that leads back to itself."""
         try:
-            self._workspace.guard.stat(self._workspace.guard.parse(path))
+            self._seen.stat(self._seen.parse(path))
         except BadPath:
             return True
         except ReadroomError:
@@ -313,12 +319,12 @@ class WorkspaceBackend(BackendProtocol):
         return False
 
     def _real(self, within: str) -> str:
-        return self._workspace.guard.parse(within)
+        return self._seen.parse(within)
 
     def _led_to(self, path: str) -> tuple[EntryKind, int]:
         """The kind and size of the target of a link; a link where they may not be seen."""
         try:
-            _, stat = self._workspace.guard.stat(WorkPath(path))
+            _, stat = self._seen.stat(WorkPath(path))
         except ReadroomError:
             return EntryKind.LINK, 0
         return stat.kind, stat.size if stat.kind is EntryKind.FILE else 0

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from itertools import takewhile
 from typing import Final, final
 
+from readroom.core.contracts.absolute import absolute
 from readroom.core.extras import needs
 from readroom.core.paths import quote
 
@@ -32,6 +33,7 @@ class Paths:
     def __init__(self, root: str) -> None:
         """`root` is the name of the root of the workspace."""
         self._root = root.rstrip("/")
+        self._full = root
 
     def within(self, path: str) -> str:
         """The path for a tool of the workspace. Raises ValueError if ".." is a part of it."""
@@ -43,7 +45,7 @@ class Paths:
 
     def spelled(self, path: str, *, folder: bool = False) -> str:
         """A path of the workspace as deepagents has it; folders end with a slash."""
-        full = self._root if path == "." else f"{self._root}/{path}"
+        full = absolute(path, self._full).rstrip("/")
         return f"{full}/" if folder else full or "/"
 
 

@@ -16,9 +16,9 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from inspect import cleandoc
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
@@ -32,10 +32,17 @@ from readroom.cli.connect.formats import Unusable
 from readroom.cli.connect.handshake import Greeting, NoAnswer, reach, start
 from readroom.cli.exits import ExitCode
 from readroom.cli.near import did_you_mean
-from readroom.cli.options import flag, folder_argument, option, subcommand
+from readroom.cli.options import flag, option, roots_argument, subcommand
+from readroom.cli.remote import OPTION, transport
+from readroom.cli.remote.address import Address, is_address, parsed
+from readroom.cli.roots import roots_of
 from readroom.core.errors import BadValue, NotAFolder, NotFound, UsageError
 from readroom.core.quoting import quote
+from readroom.core.stores.base import CONFINED
 from readroom.mcp.client_configs import program
+
+if TYPE_CHECKING:
+    from readroom.cli.remote.look import Seen
 
 _CHECK_S = 60
 """A client's own check starts the client, and perhaps all of its other servers."""
@@ -50,6 +57,9 @@ class _Task(Struct, frozen=True):
     url: str | None
     file: SettingsFile | None
     server: str = clients.SERVER
+    others: tuple[str, ...] = ()
+    address: Address | None = None
+    direct: bool = False
 
     @property
     def path(self) -> list[str]:
@@ -59,7 +69,12 @@ class _Task(Struct, frozen=True):
     @property
     def command(self) -> list[str]:
         """The command that the client starts."""
-        return [*program(), "mcp", self.folder]
+        if self.address is None:
+            return [*program(), "mcp", self.folder, *self.others]
+        if self.direct:
+            name, *words = transport.direct(self.address)
+            return [shutil.which(name) or name, *words]
+        return [*program(), "mcp", OPTION, str(self.address)]
 
     @property
     def entry(self) -> Any:
@@ -76,7 +91,9 @@ class _Task(Struct, frozen=True):
         place = ["--user"] if self.file and self.client.project and self.file.base != self.folder else []
         options_again = [] if self.url is None else ["--url", self.url]
         options_again += [] if self.server == clients.SERVER else ["--name", self.server]
-        return _line([*_typed(), "connect", self.name, self.folder, *place, *options_again, *options])
+        options_again += ["--direct"] if self.direct else []
+        named = [self.folder, *self.others] if self.address is None else [str(self.address)]
+        return _line([*_typed(), "connect", self.name, *named, *place, *options_again, *options])
 
 
 def _connect(
@@ -88,26 +105,77 @@ def _connect(
     url: str | None,
     name: str,
     check: bool,
+    direct: bool,
 ) -> ExitCode:
     """Configure an MCP client for a folder: show the entry for its settings, write it, or remove it.
 
-    CLIENT is one of the clients below.  Nothing is changed without --write or --undo.
+    CLIENT is one of the clients below.  Nothing is changed without --write or --undo.  A folder on another
+    machine is ssh://[user@]host[:port]/folder, docker://container/folder or podman://container/folder; the
+    settings are then those of this project, the current folder, or with --user yours.
     """
+    address = parsed(folder) if is_address(folder) else None
+    first, *others = roots_of(folder) if address is None else (os.getcwd(),)
+    _agree(address, url, direct=direct)
+    if others and url is not None:
+        raise UsageError("A server that runs has its own folders", "Name no others with --url.")
     if client is None or client not in clients.CLIENTS:
-        return _unknown(client, os.path.abspath(folder), url)
+        return _unknown(
+            client, _Task("CLIENT", clients.GENERIC, os.path.abspath(first), url, None, address=address)
+        )
     if write and undo:
         raise UsageError("--write and --undo exclude each other", "Leave one of them out.")
     if not _NAME.fullmatch(name):
         raise BadValue("name", name, "is not a name that every client accepts", _NAME_ADVICE)
-    task = replace(_task(client, _folder(folder), user, url), server=name)
+    task = replace(
+        _task(client, _folder(first), user, url),
+        server=name,
+        others=_others(first, others) if others else (),
+        address=address,
+        direct=direct,
+    )
     if undo:
         return _undone(task)
+    if address is not None:
+        return _connected(task, address, write=write, check=check)
     if write:
         output.show(_written(task))
         _own_check(task, wanted=check)
     else:
         output.show(_shown(task))
     return _greeted(task, written=write)
+
+
+def _agree(address: Address | None, url: str | None, *, direct: bool) -> None:
+    """Raises UsageError for options that exclude each other."""
+    if address is not None and url is not None:
+        raise UsageError("An address and --url were both given", "Leave one of them out.")
+    if direct and address is None:
+        raise UsageError("--direct is for an address of another machine", "Leave it out.")
+
+
+def _connected(task: _Task, address: Address, *, write: bool, check: bool) -> ExitCode:
+    """The same for another machine, which is tried first. Raises NotReached, NotFound, StoreFailed."""
+    from readroom.cli.remote.look import look
+
+    seen = look(address)
+    output.show("\n".join(_seen(task, address, seen)))
+    greeting = _greeting_or_none(task)
+    if greeting is None:
+        return ExitCode.FAILED
+    output.show(_written(task) if write else _shown(task))
+    if write:
+        _own_check(task, wanted=check)
+    return _reported(task, greeting, written=write)
+
+
+def _seen(task: _Task, address: Address, seen: Seen) -> Iterator[str]:
+    far = seen.far
+    there = f"readroom {far.version}, Python {far.python}, {far.system} {far.processor}"
+    yield f"{address} answers in {seen.seconds:.1f} s: {there}."
+    yield f"In that folder, {CONFINED[seen.confinement]}."
+    if seen.other_version:
+        yield seen.other_version
+    yield f"The client starts: {_line(task.command)}\n"
 
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}")
@@ -150,6 +218,18 @@ def _folder(path: str) -> str:
     return folder
 
 
+def _others(first: str, others: Sequence[str]) -> tuple[str, ...]:
+    """The further folders as they are served: with their names and absolute paths. Raises BadValue, ..."""
+    from readroom.core import config
+
+    store, options = config.open_roots(first, others)
+    store.close()
+    return tuple(
+        f"{option.name}={os.path.realpath(str(option.path))}{':ro' if option.read_only else ''}"
+        for option in options[1:]
+    )
+
+
 def _typed() -> list[str]:
     """How a person types it: by its name where that is on the PATH."""
     return ["readroom"] if shutil.which("readroom") else program()
@@ -158,11 +238,11 @@ def _typed() -> list[str]:
 # --- messages -----------------------------------------------------------------------------------
 
 
-def _unknown(name: str | None, folder: str, url: str | None) -> ExitCode:
+def _unknown(name: str | None, task: _Task) -> ExitCode:
     """The supported clients, and how to configure any other."""
     width = max(map(len, clients.CLIENTS))
     known = "\n".join(f"  {word:{width}}  {client.title}" for word, client in clients.CLIENTS.items())
-    form = _entry_text(_Task("CLIENT", clients.GENERIC, folder, url, None))
+    form = _entry_text(task)
     text = f"The clients are:\n\n{known}\n\nAny other client that reads `mcpServers` accepts:\n\n{form}"
     if name is None:
         output.show(text)
@@ -199,14 +279,23 @@ def _export(task: _Task) -> str:
 
 def _greeted(task: _Task, *, written: bool) -> ExitCode:
     """Do what the client will do, and report the result."""
-    from readroom.mcp.server import known
+    greeting = _greeting_or_none(task)
+    return ExitCode.FAILED if greeting is None else _reported(task, greeting, written=written)
 
+
+def _greeting_or_none(task: _Task) -> Greeting | None:
+    """The answer of the server; None after a complaint that there is none."""
     try:
-        greeting = _greeting(task)
+        return _greeting(task)
     except NoAnswer as error:
         hint = " `readroom doctor` checks this machine."
         output.complain(f"\nreadroom: as {task.client.wire}: {error}.{hint}")
-        return ExitCode.FAILED
+        return None
+
+
+def _reported(task: _Task, greeting: Greeting, *, written: bool) -> ExitCode:
+    from readroom.mcp.server import known
+
     tools = f"{len(greeting.tools)} tools ({', '.join(greeting.tools)})"
     started = f"{greeting.server} {'starts' if task.url is None else 'answers'} in {greeting.seconds:.1f} s"
     limited = known(task.client.wire)
@@ -364,7 +453,7 @@ connect = subcommand(
     "connect",
     _connect,
     click.Argument(["client"], required=False),
-    folder_argument(),
+    roots_argument("[DIR | ADDRESS] [NAME=DIR[:ro]]...", "The folder; others with their names.", default="."),
     flag("--write", "Write it into the client's settings."),
     flag(
         "--check",
@@ -378,6 +467,7 @@ connect = subcommand(
         default=clients.SERVER,
         metavar="NAME",
     ),
+    flag("--direct", "Let the client start ssh, docker or podman itself, without readroom on this machine."),
     option(
         "--url", "Use a server that is already running, instead of one that the client starts.", metavar="URL"
     ),

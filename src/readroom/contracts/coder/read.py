@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from readroom.contracts.coder import words
 from readroom.contracts.coder.words import RESPONSE_LINES, own_calls, present
 from readroom.core import values
+from readroom.core.contracts.absolute import longest
 from readroom.core.contracts.base import Sentences, Wording
 from readroom.core.contracts.json_replies import encoded
 from readroom.core.contracts.native import facts as native_facts
@@ -247,7 +248,7 @@ def measure(root: str) -> values.Measure:
 
     `root` precedes the path of every entry.
     """
-    before = len(root.encode("utf-8", "replace"))
+    before = longest(root) - 1
 
     def frame(path: str) -> int:
         # The names of the fields, and twice the path of a folder.

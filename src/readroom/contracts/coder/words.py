@@ -12,6 +12,7 @@ from http import HTTPStatus
 from msgspec import Struct
 
 from readroom.core import errors
+from readroom.core.contracts.absolute import absolute as absolute_path
 from readroom.core.contracts.base import Sentences, call_of, sentence
 from readroom.core.errors import ReadroomError
 from readroom.core.quoting import as_given, quote
@@ -229,13 +230,13 @@ READ, WORKSPACE_READ = "read_file", "coder_workspace_read_file"
 
 def spelled(path: str, root: str) -> str:
     """A path of the workspace as callers write it; odd bytes as listings show them."""
-    absolute = root if path == "." else f"{root.rstrip('/')}/{path}"
+    full = f"{root.rstrip('/')}/{path}" if path.startswith("/") else absolute_path(path, root)
     # Unchanged, unless it cannot be sent: only a name that begins with a quote is parsed as quoted.
     try:
-        absolute.encode()
+        full.encode()
     except UnicodeEncodeError:
-        return quote(absolute)
-    return absolute
+        return quote(full)
+    return full
 
 
 def own_calls(root: str) -> Callable[[Request], Call | None]:

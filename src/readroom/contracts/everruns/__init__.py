@@ -395,5 +395,6 @@ def made(setup: Setup) -> Contract:
         to_call=calls(names),
         commands=(everruns_command.bash(names),),
         remark=json_replies.remark,
+        tell=json_replies.remark,
         terms=Terms(outputs=(OUTPUTS[1:], KEPT)),
     )

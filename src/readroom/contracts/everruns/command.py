@@ -21,6 +21,7 @@ from readroom.contracts.everruns.requests import MS, READ, RUN, TIMEOUT_MOST_MS,
 from readroom.contracts.everruns.words import notes_of, render_error
 from readroom.core.contracts import json_replies
 from readroom.core.contracts.base import Tool, Wording
+from readroom.core.contracts.native import changed
 from readroom.core.contracts.native import changes as native_command
 from readroom.core.contracts.schema import OFFERED, UNLISTED
 from readroom.core.errors import BadValue, MissingArgument
@@ -214,6 +215,7 @@ def _fields(names: Names, result: RunResult, out: str, err: str, *, today: bool)
     if today and result.timed_out:
         notes.append(f"Command timed out after {round((result.request.timeout_s or 0) * MS)}ms")
     notes += notes_of(result.warnings)
+    notes += changed.sentences(result.changes, names.spelled)
     if not result.kept and any(output.cut and not output.binary for output in result.outputs):
         notes.append(native_command.not_kept(result))
     return {**fields, json_replies.NOTES: notes} if notes else fields

@@ -79,17 +79,18 @@ class Names(Struct, frozen=True):
 
     def shown(self, path: str) -> str:
         """A path of the workspace as fields of replies spell it."""
-        return as_value(self._spelled(path))
+        return as_value(self.spelled(path))
 
     def named(self, path: str) -> str:
         """The same in sentences and lines."""
-        return quote(self._spelled(path))
+        return quote(self.spelled(path))
 
     def shown_below(self, folder: str, name: str) -> str:
         """The same of something below a folder."""
         return self.shown(name if folder == "." else f"{folder}/{name}")
 
-    def _spelled(self, path: str) -> str:
+    def spelled(self, path: str) -> str:
+        """The path of something as the client's own, absolute."""
         if path == OUTPUTS or path.startswith(f"{OUTPUTS}/"):
             return self.outputs + path[len(OUTPUTS) :]
         return self.root if path in (".", "") else f"{self.root}/{path}"

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from readroom.contracts.opencode.render import Replies
 from readroom.contracts.opencode.requests import TIMEOUT_MS, BashArguments
+from readroom.core.contracts.native import changed
 from readroom.core.contracts.native import changes as native_command
 from readroom.core.contracts.native import render as native_render
 from readroom.core.values import Cap, OutputMeasure, Reply
@@ -53,5 +54,6 @@ def _metadata(arguments: BashArguments, result: RunResult) -> list[str]:
     lost = result.outputs[0].lost
     if lost is not None:
         notes.append(f"{lost.bytes} bytes of the output after line {lost.after} were not kept.")
+    notes += changed.sentences(result.changes)
     notes += native_render.warning_parts(result.warnings)
     return notes

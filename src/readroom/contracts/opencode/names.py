@@ -6,6 +6,7 @@ import posixpath
 
 from msgspec import Struct
 
+from readroom.core.contracts.absolute import absolute
 from readroom.core.paths import OUTPUTS
 from readroom.core.quoting import as_value, quote, unquoted
 
@@ -44,10 +45,10 @@ class Names(Struct, frozen=True):
         name = unquoted(text)
         name = text if name is None else name
         if not name.startswith("/"):
-            name = posixpath.normpath(posixpath.join(self.root, name))
+            name = posixpath.normpath(absolute(name, self.root))
         return quote(name)
 
     def _absolute(self, path: str) -> str:
         if path == OUTPUTS or path.startswith(f"{OUTPUTS}/"):
             return path
-        return self.root if path in (".", "") else posixpath.join(self.root, path)
+        return absolute(path, self.root)

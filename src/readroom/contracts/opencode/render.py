@@ -21,6 +21,7 @@ from readroom.contracts.opencode.requests import (
     wanted,
 )
 from readroom.core.contracts import json_replies
+from readroom.core.contracts.absolute import longest
 from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native import render as native_render
 from readroom.core.errors import BadRange
@@ -66,7 +67,7 @@ _NOTHING = "No files found"
 
 def measure(names: Names) -> Measure:
     """The size of what the replies add."""
-    root = byte_size(names.root) + 1
+    root = longest(names.root)
 
     def frame(path: str) -> int:
         return _FRAME_BYTES + 2 * (root + len(path.encode("utf-8", "replace")))

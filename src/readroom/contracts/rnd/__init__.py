@@ -96,6 +96,7 @@ def made(setup: Setup) -> Contract:
         render_error=unknown.render_error,
         to_call=to_call,
         remark=partial(json_replies.remark, field="warnings"),
+        tell=partial(json_replies.remark, field="warnings"),
         terms=Terms(_layers(command)),
         seconds=command.timeout_seconds,
     )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import posixpath
-
 from msgspec import Struct
 
+from readroom.core.contracts.absolute import absolute
 from readroom.core.errors import NotAbsolute
 from readroom.core.paths import OUTPUTS
 from readroom.core.quoting import as_value, quote, unquoted
@@ -25,7 +24,7 @@ class EditorNames(Struct, frozen=True):
         """A path of the workspace with the root in front."""
         if path.startswith("/"):
             return path
-        return self.root if path in (".", "") else posixpath.join(self.root, path)
+        return absolute(path, self.root)
 
     def shown(self, path: str) -> str:
         """The same in lines and sentences."""
@@ -40,7 +39,7 @@ class EditorNames(Struct, frozen=True):
         name = unquoted(text)
         inner = text if name is None else name
         if not inner.startswith("/"):
-            raise NotAbsolute(text, posixpath.join(self.root, inner))
+            raise NotAbsolute(text, absolute(inner, self.root))
         for root in self.roots:
             top = root.rstrip("/")
             if inner.rstrip("/") == top:

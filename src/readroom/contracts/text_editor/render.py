@@ -15,6 +15,8 @@ from readroom.contracts.text_editor.requests import (
     to_call,
 )
 from readroom.core.contracts import json_replies, patch_words
+from readroom.core.contracts.absolute import longest
+from readroom.core.contracts.history import words as history_words
 from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native import render as native_render
 from readroom.core.text.select import byte_size
@@ -32,6 +34,7 @@ from readroom.core.values import (
     Request,
 )
 from readroom.core.values.changes import Diff, EditFilesResult, EditResult, WriteResult
+from readroom.core.values.history import UndoRequest, UndoResult
 
 _FRAME_BYTES = 700
 """The words around paths, and the notice about what is clipped."""
@@ -47,7 +50,7 @@ _INSERTED = " (correct indentation, no duplicate lines, etc)"
 
 def measure(names: EditorNames) -> Measure:
     """The size of what the replies add."""
-    root = byte_size(names.root) + 1
+    root = longest(names.root)
 
     def frame(path: str) -> int:
         return _FRAME_BYTES + 2 * (root + byte_size(path))
@@ -77,7 +80,7 @@ class Views(Struct, frozen=True):
     def render(
         self,
         arguments: EditorArguments,
-        result: ReadResult | ListResult | WriteResult | EditResult | EditFilesResult,
+        result: ReadResult | ListResult | WriteResult | EditResult | EditFilesResult | UndoResult,
         cap: Cap,
     ) -> Reply:
         """The reply for a result."""
@@ -94,6 +97,8 @@ class Views(Struct, frozen=True):
                     arguments, result.files[0].diff, "a snippet of the edited file", _INSERTED
                 )
                 return native_render.reply(text, partial(patch_words.facts_of, result))
+            case UndoResult():
+                return self._undone(arguments, result, cap)
         path = self.names.given(arguments.path)
         text = self._edited(arguments, result.diff, f"a snippet of {path}", "")
         if result.matched:
@@ -144,9 +149,23 @@ class Views(Struct, frozen=True):
 
     def _edited(self, arguments: EditorArguments, diff: Diff, what: str, review: str) -> str:
         path = self.names.given(arguments.path)
+        return f"The file {path} has been edited. {self._snippet(diff, what)}{_REVIEW.format(review)}"
+
+    def _undone(self, arguments: EditorArguments, result: UndoResult, cap: Cap) -> Reply:
+        path = self.names.given(arguments.path)
+        diff = next((done.diff for done in result.undone if done.diff is not None), Diff())
+        text = f"Last edit to {path} undone successfully. {self._snippet(diff, path)}"
+        facts = partial(history_words.facts_of_undo, _UNDO, result, self.call)
+        return native_render.reply(_short(text, cap), facts)
+
+    def _snippet(self, diff: Diff, what: str) -> str:
+        """The changed parts of a file."""
         blocks = [self._output(lines, what, first) for first, lines in _snippets(diff)]
-        snippet = "".join(blocks) if blocks else self._output([], what, 1)
-        return f"The file {path} has been edited. {snippet}{_REVIEW.format(review)}"
+        return "".join(blocks) if blocks else self._output([], what, 1)
+
+
+_UNDO = UndoRequest()
+"""No command of this contract takes an undo back."""
 
 
 def _short(text: str, cap: Cap) -> str:

@@ -27,6 +27,7 @@ from readroom.core.values.changes import (
     Fit,
     WriteRequest,
 )
+from readroom.core.values.history import UndoRequest
 from readroom.core.values.options import ReadOptions
 from readroom.core.values.patches import AT_LINE, LENIENT, FilePatch, PatchHunk, PatchLine
 
@@ -172,7 +173,8 @@ def _insert(tool: str, path: str, arguments: EditorArguments) -> Request:
 
 
 def _undo_edit(tool: str, path: str, arguments: EditorArguments) -> Request:
-    raise BadValue("command", "undo_edit", "has no history", "Change the file back with str_replace.")
+    # A created file stays, as in the reference.
+    return UndoRequest(path=path, own=True, rights=frozenset(("edit",)))
 
 
 _COMMANDS: dict[str, Callable[[str, str, EditorArguments], Request]] = {

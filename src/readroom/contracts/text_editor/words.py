@@ -128,19 +128,33 @@ def _bad_range(call: FailedEdit, error: errors.BadRange) -> str | None:
 
 def _bad_value(call: FailedEdit, error: errors.BadValue) -> str | None:
     sent, name = call.editor, str(error.facts["argument"])
-    if name == "command" and (sent is None or sent.command != "undo_edit"):
+    if name == "command":
         return _unknown_command(call, error)
     if sent is None:
         return None
-    if sent.command == "undo_edit":
-        advice = "Undo is not available; change the file back with `str_replace`."
-        return f"No edit history found for {call.path}. {advice}"
     if name == "view_range" and error.message.endswith("is for files"):
         return "The `view_range` parameter is not allowed when `path` points to a directory."
     if name == "new_str" or error.message.endswith("the same as old_text"):
         same = f"old_str `{sent.old_str}` is the same as new_str `{sent.new_str or ''}`."
         return f"No replacement was performed, {same}"
     return None
+
+
+def _no_history(call: FailedEdit, error: errors.ReadroomError) -> str | None:
+    return None if call.editor is None else f"No edit history found for {call.path}."
+
+
+def _not_granted(call: FailedEdit, error: errors.NotGranted) -> str | None:
+    """An undo that would remove a file which this conversation created: the reference leaves it there."""
+    undo = call.editor is not None and call.editor.command == "undo_edit"
+    return _no_history(call, error) if undo and error.tool != call.tool else None
+
+
+def _changed_since(call: FailedEdit, error: errors.ChangedSince) -> str | None:
+    if call.editor is None:
+        return None
+    start = f"The file {call.path} was changed since your last edit, and undoing would lose that."
+    return f"{start} Change it back with `str_replace`." + (f"\n{error.detail}" if error.detail else "")
 
 
 def _unknown_command(call: FailedEdit, error: errors.BadValue) -> str:
@@ -229,6 +243,11 @@ _SENTENCES: Sentences = {
     errors.BadRange: _bad_range,
     errors.BadValue: lambda call, error: _bad_value(call, error) or _wrong_type(call, error),
     errors.WrongType: _wrong_type,
+    errors.NothingToUndo: _no_history,
+    errors.NoSuchChange: _no_history,
+    errors.HistoryOff: _no_history,
+    errors.ChangedSince: _changed_since,
+    errors.NotGranted: _not_granted,
     errors.MissingArgument: _required,
     errors.ReadroomError: _ours,
 }

@@ -28,6 +28,17 @@ Two files, both optional, both in this form; nothing else is a key:
     folder = "/var/cache/me/readroom"              # instead of one in the user's cache folder
     disk_bytes = 67108864                          # bound of what is kept
 
+    [history]
+    enabled = false                                # no past of changes is kept; default true
+    folder = "/var/lib/me/history"                 # instead of one in the user's state folder
+    most_bytes = 268435456                         # bound of everything in it, for all workspaces
+    days = 30                                      # what is older is removed
+    file_bytes = 16777216                          # contents of larger files are not kept
+    required = true                                # refuse changes whose past cannot be kept; default: warn
+    tool = true                                    # models may ask for it; default false
+    review = true                                  # changes wait until a person has agreed; default false
+    undo_in_dashboard = true                       # people may take changes back there; default false
+
     [ledger]
     enabled = true                                 # record every call; default: servers do, commands do not
     required = true                                # refuse calls that cannot be recorded; default: warn
@@ -72,15 +83,20 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from readroom.core import errors
-from readroom.core.config import settings as _settings
+from readroom.core.config.environment import give_variable as give_variable
+from readroom.core.config.environment import has_state as has_state
+from readroom.core.config.environment import own_file as own_file
+from readroom.core.config.environment import token_file as token_file
+from readroom.core.config.environment import variables as variables
 from readroom.core.config.settings import (
+    HISTORY_FOLDER,
     LEDGER_FILE,
     NOTES_FOLDER,
     TOKENS_FILE,
@@ -92,8 +108,10 @@ from readroom.core.config.settings import Settings as Settings
 from readroom.core.contracts import OwnSettings, Setup
 from readroom.core.contracts import variables as variables_of_contracts
 from readroom.core.engine import Engine
+from readroom.core.history import History
+from readroom.core.history.settings import HistoryPolicy
 from readroom.core.limits import CONFIG_FILE_BYTES
-from readroom.core.paths import WorkPath, parse
+from readroom.core.paths import ROOT, WorkPath, parse
 from readroom.core.policy.changes import WriteTargets
 from readroom.core.policy.guard import Guard
 from readroom.core.policy.ignore_files import require_one_name
@@ -106,7 +124,13 @@ from readroom.core.session.index_files import IndexPolicy
 from readroom.core.stores.base import Store
 
 if TYPE_CHECKING:
+    from readroom.core.config.roots import RootLike, RootOption
+    from readroom.core.config.roots.told import FolderFacts
     from readroom.core.engine.command import CommandService
+    from readroom.core.review.views import Views
+    from readroom.core.sandbox import Area
+    from readroom.core.stores.roots.joined import RootStore
+    from readroom.core.stores.roots.names import Place
 
 
 NAME = WorkPath(CONFIG_FILE)
@@ -121,6 +145,76 @@ def open_store(root: str | os.PathLike[str] | Store) -> Store:
             raise errors.BadValue("root", "", "names no folder", "Name one; . is the current folder.")
         return LocalStore(root, notes=own_file(NOTES_FOLDER))
     return root
+
+
+def open_roots(root: RootLike, others: Sequence[RootLike] = ()) -> tuple[Store, list[RootOption]]:
+    """The store of several roots, or of one, and the roots as `config.roots` understands them.
+
+    Raises:
+        BadValue: They cannot be served together.
+        NotFound, NotAFolder, NoPermission: There is no such folder.
+    """
+    if not others and not _has_options(root):
+        plain: Any = root
+        return open_store(plain), []
+    from readroom.core.config.roots import opened
+
+    return opened(root, others, open_store)
+
+
+def further_roots(file: str | os.PathLike[str] | None) -> Sequence[RootOption]:
+    """The roots that an operator's file adds to those of a command line. Raises BadConfig."""
+    if file is None:
+        return ()
+    from readroom.core.config.file import from_disk
+
+    if b"roots" not in from_disk(os.fspath(file)):
+        return ()
+    from readroom.core.config.roots import configured
+
+    return configured(os.fspath(file))
+
+
+def _has_options(root: RootLike) -> bool:
+    """Whether a single root says more than which folder it is."""
+    if not isinstance(root, str):
+        return not isinstance(root, os.PathLike) and not hasattr(root, "open_folder")
+    return (root.endswith(":ro") or "=" in root.partition("/")[0]) and not os.path.lexists(root)
+
+
+def opened_again(store: Store) -> Store:
+    """Another store of the same folders. Raises as `open_roots`."""
+    if _others(store):
+        from readroom.core.config.roots import joined_again
+
+        return joined_again(store, open_store)
+    return store if store.folder is None else open_store(store.folder)
+
+
+def complete(store: Store, options: Sequence[RootOption], settings: Settings | None) -> Settings:
+    """The settings of a workspace, also where a caller has those of its first root only. Raises BadConfig."""
+    if settings is None:
+        return loaded(store, options)
+    if not options or settings.others:
+        return settings
+    from readroom.core.config.roots.joining import settings_of
+
+    def under(own: Store, explicit: object) -> Settings:
+        inside = _from_store(own)
+        return settings if inside is None else _applied(settings, NAME, inside, trusted=False)
+
+    return settings_of(store, options, None, under)
+
+
+def loaded(
+    store: Store, options: Sequence[RootOption], explicit: str | os.PathLike[str] | None = None, **how: Any
+) -> Settings:
+    """The settings of a workspace with those roots, which `open_roots` gave; `how` is as `load` takes it."""
+    if not options:
+        return load(store, explicit, **how)
+    from readroom.core.config.roots.joining import settings_of
+
+    return settings_of(store, options, explicit, partial(load, **how))
 
 
 def load(
@@ -143,7 +237,13 @@ def load(
         contracts: Settings of contracts by name and key, which override that file.
     """
     index = IndexPolicy(folder=own_folder(os.environ, sys.platform))
-    settings = Settings(layers=(denials(),), index=index, variables=variables_of_contracts(os.environ))
+    history = HistoryPolicy(folder=own_file(HISTORY_FOLDER))
+    settings = Settings(
+        layers=(denials(),),
+        index=index,
+        variables=variables_of_contracts(os.environ),
+        history=history,
+    )
     if explicit is not None:
         where = os.fspath(explicit)
         settings = _applied(settings, where, None, trusted=True)
@@ -162,7 +262,9 @@ def load(
         ledger = form("ledger")().applied(ledger).served()
     settings = replace(settings, commands=commands, ledger=ledger)
     recorded = own_file(LEDGER_FILE) if ledger is None else ledger.file
-    hidden = state_denials(store, recorded, own_file(TOKENS_FILE), own_file(NOTES_FOLDER))
+    hidden = state_denials(
+        store, recorded, own_file(TOKENS_FILE), own_file(NOTES_FOLDER), settings.history.folder
+    )
     if hidden is not None:
         settings = replace(settings, layers=(*settings.layers, hidden))
     inside = _from_store(store)
@@ -171,33 +273,10 @@ def load(
     return settings
 
 
-def token_file() -> str:
-    """The file of tokens. Raises BadConfig when it is unknown where this user's files are."""
-    path = own_file(TOKENS_FILE)
-    if path is None:
-        advice = "Set HOME or XDG_STATE_HOME; a server that asks for no token needs none (--open, --socket)."
-        raise errors.BadConfig("HOME", "", "it is not set to a folder", advice)
-    return path
-
-
-def has_state() -> bool:
-    """Whether it is known where this user's files are."""
-    return own_file(TOKENS_FILE) is not None
-
-
 def restricted(settings: Settings, path: str) -> Settings:
     """The settings restricted by a file, as by the one in a root. Raises BadConfig."""
-    return _applied(settings, path, None, trusted=False)
-
-
-def variables(*names: str) -> dict[str, str]:
-    """Those of these variables of the environment that are set to something."""
-    return {name: os.environ[name] for name in names if os.environ.get(name)}
-
-
-def give_variable(name: str, value: str) -> None:
-    """Set a variable for a library of this process and of those that are forked from it."""
-    os.environ[name] = value
+    others = {name: restricted(own, path) for name, own in settings.others.items()}
+    return replace(_applied(settings, path, None, trusted=False), others=others)
 
 
 def environment() -> Setup:
@@ -216,18 +295,28 @@ def in_memory(settings: Settings) -> Settings:
         settings,
         commands=replace(settings.commands, enabled=False),
         index=replace(settings.index, keep=False),
+        history=replace(settings.history, review=False),
         ledger=None,
         budgets=None,
+        others={},
     )
 
 
 def guard(store: Store, settings: Settings) -> Guard:
     """The store under the settings' policy. Raises BadConfig for an ignore file that cannot be used."""
+    if settings.others or _others(store):
+        from readroom.core.config.roots.joining import joined_guard
+
+        return joined_guard(store, settings, guard)
     return Guard(store, Rules(settings.layers or (denials(),)), settings.hardlinks)
 
 
 def places(guarded: Guard, settings: Settings) -> WriteTargets:
     """Where files may be changed: not the configuration files, where they lie in the root."""
+    if settings.others:
+        from readroom.core.config.roots.joining import joined_targets
+
+        return joined_targets(guarded, settings, places)
     protected = []
     files = [file for own in settings.contracts.values() for file in own.files]
     for name in (*settings.files, *files):
@@ -242,12 +331,57 @@ def engine(store: Store, settings: Settings, state: State | None = None) -> Engi
     targets = partial(places, settings=settings)
     commands = room(guarded, targets(guarded), settings, state)
     off = partial(_commands_off, store, settings)
-    return Engine(guarded, targets, settings.limits, indexes(store, settings), commands, off)
+    past = history(store, settings)
+    return Engine(guarded, targets, settings.limits, indexes(store, settings), commands, off, past)
+
+
+def history(store: Store, settings: Settings) -> History | None:
+    """The history of a store; None where none is to be kept, or there is no place for it."""
+    policy = settings.history
+    if not policy.enabled or (store.folder is not None and policy.folder is None):
+        return None
+    if settings.others:
+        from readroom.core.config.roots.joining import joined_history
+
+        return joined_history(store, settings, history)
+    return History(store, policy)
+
+
+def views(base: Engine, settings: Settings) -> Views | None:
+    """The views of agents whose changes wait; None where changes are made at once. Raises BadConfig."""
+    policy, store = settings.history, base.services.guard.store
+    if not policy.review:
+        return None
+    if store.folder is None or policy.folder is None:
+        problem = (
+            "only changes of one local folder can wait"
+            if store.folder is None
+            else "there is no state folder"
+        )
+        raise errors.BadConfig("the configuration", "history.review", problem, "Set folder, or leave it out.")
+    from readroom.core.review import Reviews
+    from readroom.core.review.views import Views
+
+    waiting = Reviews(store, os.path.join(policy.folder, "review"))
+    return Views(base, waiting, partial(engine, settings=reviewed(settings)))
+
+
+def reviewed(settings: Settings) -> Settings:
+    """The settings under which changes wait: nothing is kept of what nobody else sees."""
+    return replace(
+        settings,
+        index=replace(settings.index, keep=False),
+        history=replace(settings.history, enabled=False),
+    )
 
 
 def _commands_off(store: Store, settings: Settings) -> errors.CommandsOff | errors.NoFolder:
     """Why there is nowhere for commands to run."""
     policy = settings.commands
+    if settings.history.review:
+        from readroom.core.errors.review import CommandsWait
+
+        return CommandsWait()
     if policy.forbidden_by:
         return errors.CommandsOff(f"{policy.forbidden_by} of this folder forbids it")
     return (
@@ -257,12 +391,43 @@ def _commands_off(store: Store, settings: Settings) -> errors.CommandsOff | erro
     )
 
 
+def folders_of(store: Store, settings: Settings) -> Sequence[FolderFacts]:
+    """The folders that are served, where there are several; nothing for one."""
+    if not settings.others:
+        return ()
+    from readroom.core.config.roots.told import described
+
+    return described(store, settings)
+
+
+def about_folders(folders: Sequence[FolderFacts]) -> str:
+    """A sentence for a model about the folders; empty for one."""
+    if not folders:
+        return ""
+    from readroom.core.config.roots.told import about
+
+    return about(folders)
+
+
 def indexes(store: Store, settings: Settings) -> IndexCache:
     """The indexes of large files, kept on disk outside the workspace or not at all."""
     policy = settings.index
-    if policy.folder is not None and any(lies_within(policy.folder, root) for root in store.roots):
+    roots = [root for one in (store, *_others(store)) for root in one.roots]
+    if policy.folder is not None and any(lies_within(policy.folder, root) for root in roots):
         policy = replace(policy, keep=False)
     return IndexCache(policy)
+
+
+def _others(store: Store) -> Sequence[Store]:
+    """The stores of further roots."""
+    others: Sequence[Store] = getattr(store, "other_stores", ())
+    return others
+
+
+def paths_of_others(store: Store) -> Mapping[str, Sequence[str]]:
+    """The absolute paths of further roots by name; of those that are folders."""
+    roots: Mapping[str, RootStore] = getattr(store, "others", {})
+    return {name: root.store.roots for name, root in roots.items() if root.store.folder is not None}
 
 
 def gatekeeper(store: Store, settings: Settings, state: State | None = None) -> Gatekeeper:
@@ -283,24 +448,32 @@ def room(
 ) -> CommandService | None:
     """Where commands run and their outputs are kept; None when there are to be none. Raises BadConfig."""
     policy = settings.commands
-    if not policy.enabled or guarded.folder is None:
+    if not policy.enabled or guarded.folder is None or settings.history.review:
         return None
     from readroom.core.engine.command import CommandService
 
-    layers = settings.layers or (denials(),)
+    kept = state.outputs(guarded.folder) if state is not None and state.several else None
+    if settings.others:
+        from readroom.core.config.roots.joining import areas_of
+
+        areas = areas_of(guarded, changeable, settings, _area)
+    else:
+        areas = [_area(guarded.own(ROOT)[1], guarded, changeable, settings)]
+    return CommandService(guarded, areas, policy, settings.limits, kept)
+
+
+def _area(place: Place, guarded: Guard, changeable: WriteTargets, settings: Settings) -> Area:
+    """A root as commands have it."""
+    from readroom.core.sandbox import Area
+
+    policy, layers = settings.commands, settings.layers or (denials(),)
     if policy.version_control != "hidden":
         exceptions = (*settings.exceptions, *VERSION_CONTROL_RULES)
         layers = (denials(exceptions, settings.roots), *layers[1:])
     own = Guard(guarded.store, Rules(layers), settings.hardlinks)
     # What tools never show and commands may read is fixed, unless it may be changed, too.
     seen = own if policy.version_control == "write" else guarded
-    kept = state.outputs(guarded.folder) if state is not None and state.several else None
-    return CommandService(guarded, seen, own, changeable, policy, settings.limits, kept)
-
-
-def own_file(name: str) -> str | None:
-    """A file in this user's state folder; None when it is unknown where that is."""
-    return _settings.own_file(os.environ, sys.platform, name)
+    return Area(place, seen, own, changeable)
 
 
 def _applied(settings: Settings, where: str, data: bytes | None, *, trusted: bool) -> Settings:

@@ -31,8 +31,8 @@ from readroom.core.policy.commands import VERSION_CONTROL, CommandPolicy, Versio
 from readroom.core.policy.guard import HardLinkMode
 from readroom.core.policy.rules import AllowList, Denials, Layer, Rule, denials
 
-SERVING = ("serve", "workspaces")
-"""Sections of the operator's file that `serve` reads."""
+OPERATORS = ("serve", "workspaces", "roots")
+"""Sections of the operator's file about what is served."""
 
 _TOP = (*tuple(SECTIONS)[:-1], "contracts", tuple(SECTIONS)[-1])
 
@@ -45,7 +45,7 @@ def applied(settings: Settings, file: ConfigFile, environ: Mapping[str, str], *,
 
     `environ` has the values of variables that it names.  Raises BadConfig.
     """
-    file.require_known((*_TOP, *SERVING) if trusted else _TOP)
+    file.require_known((*_TOP, *OPERATORS) if trusted else _TOP)
     file.require_known(with_sections(), "contracts")
     if not trusted:
         _refuse_what_is_the_operators(file)
@@ -66,6 +66,8 @@ def applied(settings: Settings, file: ConfigFile, environ: Mapping[str, str], *,
         _contracts(settings.contracts, read, file),
         roots,
         settings.variables,
+        replace(settings.history, **sections["history"]),
+        settings.others,
     )
     return after if trusted else restrict(settings, after, sections, file)
 

@@ -26,6 +26,12 @@ from msgspec.structs import fields
 
 from readroom.core.contracts import ROWS, OwnSettings
 from readroom.core.errors import BadConfig
+from readroom.core.history.settings import (
+    HISTORY_BYTES,
+    HISTORY_DAYS,
+    HISTORY_FILE_BYTES,
+    HISTORY_VALUE_BYTES,
+)
 from readroom.core.limits import CONFIG_FILE_BYTES, MIN_REPLY_BYTES, NUMBER_MOST, REPLY_BYTES, Limits
 from readroom.core.policy.commands import Demand, VersionControl
 from readroom.core.policy.guard import HardLinkMode
@@ -206,6 +212,14 @@ Switch: TypeAlias = bool | UnsetType
 IndexBytes: TypeAlias = Annotated[int, Meta(ge=64 * 1024, le=NUMBER_MOST, examples=[67108864])] | UnsetType
 """Below, not one index would be kept."""
 
+HistoryBytes: TypeAlias = (
+    Annotated[int, Meta(ge=1024 * 1024, le=NUMBER_MOST, examples=[HISTORY_BYTES])] | UnsetType
+)
+HistoryDays: TypeAlias = Annotated[int, Meta(ge=1, le=36_500, examples=[HISTORY_DAYS])] | UnsetType
+FileBytes: TypeAlias = (
+    Annotated[int, Meta(ge=0, le=HISTORY_VALUE_BYTES, examples=[HISTORY_FILE_BYTES])] | UnsetType
+)
+
 Variable: TypeAlias = Annotated[
     str,
     Meta(
@@ -363,11 +377,27 @@ LimitsSection: type[Section] = defstruct(  # type: ignore[assignment]  # its bas
 )
 """[limits]: every field of `limits.Limits`."""
 
+
+class HistorySection(Section, frozen=True):
+    """[history]."""
+
+    enabled: Switch = UNSET
+    folder: AbsolutePath | UnsetType = UNSET
+    most_bytes: HistoryBytes = UNSET
+    days: HistoryDays = UNSET
+    file_bytes: FileBytes = UNSET
+    required: Switch = UNSET
+    tool: Switch = UNSET
+    review: Switch = UNSET
+    undo_in_dashboard: Switch = UNSET
+
+
 SECTIONS: Mapping[str, type[Section] | str] = {
     "policy": PolicySection,
     "changes": ChangesSection,
     "commands": CommandsSection,
     "index": IndexSection,
+    "history": HistorySection,
     "ledger": "readroom.server.ledger.settings:LedgerSection",
     "budget": "readroom.server.budgets:BudgetSection",
     "limits": LimitsSection,

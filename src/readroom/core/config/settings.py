@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from readroom.core.contracts import OwnSettings
+from readroom.core.history.settings import HistoryPolicy
 from readroom.core.limits import Limits
 from readroom.core.policy.changes import ChangePolicy
 from readroom.core.policy.commands import CommandPolicy
@@ -35,8 +36,10 @@ class Settings(Struct, frozen=True):
         index: Where indexes of large files are kept.
         ledger: Whether and where calls are recorded; None records nothing.
         budgets: Tokens that may be spent; None bounds nothing.
+        history: Whether and where the past of changes is kept.
         contracts: The settings of each contract.
         variables: Environment variables of contracts.
+        others: Those of the other roots by name, where there are several.
     """
 
     layers: tuple[Layer, ...] = ()
@@ -52,6 +55,8 @@ class Settings(Struct, frozen=True):
     contracts: Mapping[str, OwnSettings] = field(default_factory=dict)
     roots: tuple[str, ...] = ()
     variables: tuple[tuple[str, str], ...] = ()
+    history: HistoryPolicy = field(default_factory=lambda: HistoryPolicy(enabled=False))
+    others: Mapping[str, Settings] = field(default_factory=dict)
 
 
 # -----------------------------------------------------------------------------
@@ -62,6 +67,7 @@ class Settings(Struct, frozen=True):
 TOKENS_FILE = "tokens.db"
 LEDGER_FILE = "ledger.sqlite3"
 STATE_FILE = "state.sqlite3"
+HISTORY_FOLDER = "history"
 NOTES_FOLDER = "writing"
 """For notes of files that are being written."""
 
@@ -99,14 +105,17 @@ def lies_within(folder: str, root: str) -> bool:
     return real == above or real.startswith(above.rstrip("/") + "/")
 
 
-def state_denials(store: Store, ledger: str | None, tokens: str | None, notes: str | None) -> Denials | None:
-    """A layer that hides a ledger, tokens and notes inside a workspace; None when they lie elsewhere."""
+def state_denials(
+    store: Store, ledger: str | None, tokens: str | None, notes: str | None, history: str | None
+) -> Denials | None:
+    """A layer that hides ledger, tokens, notes and history in a workspace; None when they lie elsewhere."""
     rules = []
     for path, reason in (
         (ledger, "the ledger is not for the agents that it records"),
         (tokens, "tokens are not for the callers that they let in"),
         (tokens and folder_tokens(tokens), "tokens are not for the callers that they let in"),
         (notes, "what is noted there may be removed"),
+        (history, "it holds earlier states of files, under other rules"),
         (
             tokens and os.path.join(os.path.dirname(tokens), STATE_FILE),
             "budgets are not for the agents that they limit",

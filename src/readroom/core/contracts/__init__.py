@@ -50,6 +50,7 @@ ROWS = {
     "text_editor": Registered(
         "readroom.contracts.text_editor:made", section="readroom.contracts.text_editor.settings:EditorSection"
     ),
+    "history": Registered("readroom.core.contracts.history.record:HISTORY", is_served=False),
     "deepagents": Registered("readroom.adapters.deepagents.contract:DEEPAGENTS", is_served=False),
 }
 """A new contract is a folder and a row here."""
@@ -75,12 +76,14 @@ class Setup(Struct, frozen=True):
         real: The same without links on its way.
         own: The settings of the contract; None if there are none.
         variables: Variables of the environment that a contract reads; the last of a name counts.
+        others: The names of the other roots and their paths, which `root` and `real` know (`absolute`).
     """
 
     root: str = "/workspace"
     real: str = "/workspace"
     own: OwnSettings | None = None
     variables: tuple[tuple[str, str], ...] = ()
+    others: tuple[tuple[str, str], ...] = ()
 
 
 def variables(environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -126,16 +126,22 @@ def remarked(reply: values.Reply, words: str) -> values.Reply:
     return replace(reply, text=f"{reply.text}\n[{words}]")
 
 
+def untold(reply: values.Reply, words: str) -> values.Reply:
+    """The reply as it is: for contracts whose replies are prescribed to the byte."""
+    return reply
+
+
 class Contract(Struct, frozen=True, dict=True):
     """A published interface as data.
 
     `reply_bytes` is the cap on a reply's text. An operator can lower every cap, and raise those that
     no document prescribes (`raisable`).  `render` words a result under the cap that the engine
     selected for; `to_call` is the call for a request, None when the contract has none.
-    `commands` are tools that run programs: offered only where policy allows that.
+    `commands` are tools that run programs: offered only where policy allows that, as `runs` says.
     `unlisted` can be called and are never listed: other names of tools that are.
     `routes` have addresses of their own over HTTP: never listed as tools.
     `remark` adds a sentence about the call itself to a reply, such as how much of a budget is left.
+    `tell` adds a sentence about what has happened elsewhere, where its replies have room for one.
     `terms` are its decisions about the paths of its calls, `seconds` their longest time.
     `notice` is shown to the operator at the start.
     `by_lines` says that replies have a line for each thing they show, as a client that counts
@@ -156,11 +162,13 @@ class Contract(Struct, frozen=True, dict=True):
     unlisted: tuple[Tool, ...] = ()
     routes: tuple[Tool, ...] = ()
     remark: Callable[[values.Reply, str], values.Reply] = remarked
+    tell: Callable[[values.Reply, str], values.Reply] = untold
     terms: Terms = NO_TERMS
     seconds: float | None = None
     raisable: bool = False
     notice: str = ""
     by_lines: bool = False
+    runs: bool = False
 
     @cached_property
     def by_name(self) -> Mapping[str, Tool]:
@@ -185,7 +193,7 @@ class Contract(Struct, frozen=True, dict=True):
         named = self.by_name.get(name)
         if named is not None:
             return named
-        raise UnknownTool(name, [tool.name for tool in self.tools])
+        raise UnknownTool(name, [tool.name for tool in self.offered(commands=self.runs)])
 
     def cap_of(self, name: str) -> int:
         """The cap on the replies of a tool, even an unknown one."""

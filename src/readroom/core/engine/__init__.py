@@ -42,14 +42,16 @@ from readroom.core.session.caches import OutlineCache, TextCache
 from readroom.core.session.index_cache import IndexCache
 from readroom.core.values import Cap, ReadRequest, ReadResult, Request, Result
 from readroom.core.values.changes import WriteRequest
-from readroom.core.values.commands import RunRequest, StartRequest
+from readroom.core.values.commands import RunRequest, RunResult, StartRequest
 from readroom.core.values.files import Warn
+from readroom.core.values.history import Author
 from readroom.core.values.steps import AS_IT_IS, Steps
-from readroom.core.values.verbs import BY_REQUEST, changes, function, is_edit
+from readroom.core.values.verbs import BY_REQUEST, Verb, changes, function, is_edit
 
 if TYPE_CHECKING:
     from readroom.core.engine.command import CommandService
     from readroom.core.engine.find.kept import KeptTexts
+    from readroom.core.history import History
 
 
 @final
@@ -64,8 +66,9 @@ class Engine:
         indexes: IndexCache,
         commands: CommandService | None,
         commands_off: Callable[[], errors.ReadroomError],
+        history: History | None = None,
     ) -> None:
-        """Take ownership of guard, indexes and commands (None for none); `close` releases them."""
+        """Take ownership of guard, indexes, commands and history (None for none); `close` releases them."""
         self._targets = targets
         self._indexes = indexes
         self.commands = commands
@@ -90,6 +93,7 @@ class Engine:
             archives=self._archive_room,
             commands=None,
             commands_off=commands_off,
+            history=history,
         )
         """The services without commands and without rules of a contract."""
 
@@ -101,6 +105,7 @@ class Engine:
         caller: Caller = ANONYMOUS,
         steps: Steps = AS_IT_IS,
         terms: Terms = NO_TERMS,
+        origin: tuple[str, str] = ("", ""),
     ) -> Result:
         """Perform a request and return its result, which the contract has not formatted yet.
 
@@ -111,6 +116,7 @@ class Engine:
             caller: The owner of the kept outputs.
             steps: The contract's decisions about a read.
             terms: Its decisions about paths; its rules apply in addition to those of the workspace.
+            origin: Its name and that of its tool, for the history.
 
         Raises:
             ReadroomError: From the engine of the verb; a NotFound suggests existing names.
@@ -120,28 +126,8 @@ class Engine:
         self.services.guard.store.require_root()
         self._half_done += map(about, self.services.guard.store.recover())
         services, verb = self._services(terms, request, caller), BY_REQUEST[type(request)]
-        own = guard = services.guard
-        respelled = False
-        for name in verb.paths:
-            spelled, there = getattr(request, name), own
-            if isinstance(request, WriteRequest) and spelled.removesuffix('"').endswith("/"):
-                advice = "Leave out the slash; folders above a file are made with it."
-                raise errors.BadPath(spelled, "ends with a slash, as names of folders do", advice)
-            try:
-                if services.commands is None:
-                    path = own.parse(spelled)
-                else:
-                    there, path = _place(services.commands, own, terms, request, spelled)
-            except errors.OutsideRoot as error:
-                raise with_place_inside(error, own, request, spelled) from None
-            if name == verb.paths[0]:
-                guard = there
-            if there is own and not (path.isascii() and COMPOSED.isdisjoint(path)):
-                asked, path = path, own.spelled(path)
-                respelled = respelled or asked != path
-            # A path is normalized once, so that every reply and hint shows one spelling.
-            if path != spelled:
-                request = replace(request, **{name: path})
+        request, guard, respelled = _normal(services, verb, terms, request)
+        own = services.guard
         if guard is not own:
             services = replace(services, guard=guard)
         within = deadline
@@ -149,9 +135,10 @@ class Engine:
             within = deadline.within(getattr(services.limits, verb.time_limit))
 
         def part(asked: Request, room: Cap) -> Result:
-            return self.perform(asked, room, within, caller, steps, terms)
+            return self.perform(asked, room, within, caller, steps, terms, origin)
 
-        job = Job(request, cap, within, steps, part)
+        services = self._recording(services, request, caller, origin, within)
+        job = Job(request, cap, within, steps, part, caller)
         act = _inside if terms.archives and table().archives and guard is own else _performed
         try:
             performed = _or_folder(act, services, job)
@@ -163,10 +150,29 @@ class Engine:
             if verb.traces == "edit":  # reading what is in the way does not help a change
                 error.advice, error.next = "Choose a path that does not lead through it.", None
             raise
+        finally:
+            if services.recorder is not None:
+                services.recorder.close()
+        performed = _in_history(services, performed, caller, origin)
         performed = self._with_half_done(with_note(performed) if respelled else performed)
         if steps.fit is not None and isinstance(request, ReadRequest) and isinstance(performed, ReadResult):
             return steps.fit(request, performed, cap)
         return performed
+
+    def _recording(
+        self,
+        services: Services,
+        request: Request,
+        caller: Caller,
+        origin: tuple[str, str],
+        deadline: Deadline,
+    ) -> Services:
+        """The services for a call, whose changes are kept where a history is."""
+        history = services.history
+        if history is None or not is_edit(request) or not changes(request):
+            return services
+        recorder = history.recorder(services.guard, _author(caller, origin), deadline)
+        return replace(services, targets=services.targets.recorded(recorder), recorder=recorder)
 
     def _with_half_done(self, performed: Result) -> Result:
         """The result with what of interrupted calls could not be undone, said once."""
@@ -183,6 +189,8 @@ class Engine:
         if self._archives is not None:
             self._archives.close()
         self._indexes.close()
+        if self.services.history is not None:
+            self.services.history.close()
         self.services.guard.close()
 
     def _services(self, terms: Terms, request: Request, caller: Caller) -> Services:
@@ -190,10 +198,17 @@ class Engine:
         layers = terms.layers
         if terms.change_layers and changes(request):
             layers = (*layers, *terms.change_layers)
-        services = self.services if not layers else self._under(layers)
+        services = self._with_layers(layers)
         if self.commands is None:
             return services
         return replace(services, commands=self.commands.of(caller.owner))
+
+    def under(self, terms: Terms) -> Services:
+        """The services for reads, with the rules of a contract and without commands."""
+        return self._with_layers(terms.layers)
+
+    def _with_layers(self, layers: tuple[Layer, ...]) -> Services:
+        return self.services if not layers else self._under(layers)
 
     def _under(self, layers: tuple[Layer, ...]) -> Services:
         with self._making:
@@ -225,6 +240,30 @@ class Engine:
             if self._documents is None:
                 self._documents = provided("documents")()
             return self._documents
+
+
+def _in_history(services: Services, performed: Result, caller: Caller, origin: tuple[str, str]) -> Result:
+    """The result, with what a command changed noted in the history."""
+    if services.history is None or not isinstance(performed, RunResult) or not performed.changes.named:
+        return performed
+    from readroom.core.engine.command.kept import kept
+
+    return kept(services.history, _author(caller, origin), performed)
+
+
+def _author(caller: Caller, origin: tuple[str, str]) -> Author:
+    """Who makes the changes of a call."""
+    contract, tool = origin
+    return Author(
+        caller.agent,
+        caller.token,
+        caller.session,
+        caller.face,
+        contract,
+        tool,
+        caller.call,
+        caller.traceparent,
+    )
 
 
 def _performed(services: Services, job: Job[Request]) -> Result:
@@ -283,3 +322,30 @@ def _place(
             "cwd", output, "is not a folder of the workspace", "Leave it out to start in the root."
         )
     return commands.guard, output
+
+
+def _normal(services: Services, verb: Verb, terms: Terms, request: Request) -> tuple[Request, Guard, bool]:
+    """A request with normal paths, the guard of the first, and whether a folder spells one otherwise."""
+    own = guard = services.guard
+    respelled = False
+    for name in verb.paths:
+        spelled, there = getattr(request, name), own
+        if isinstance(request, WriteRequest) and spelled.removesuffix('"').endswith("/"):
+            advice = "Leave out the slash; folders above a file are made with it."
+            raise errors.BadPath(spelled, "ends with a slash, as names of folders do", advice)
+        try:
+            if services.commands is None:
+                path = own.parse(spelled)
+            else:
+                there, path = _place(services.commands, own, terms, request, spelled)
+        except errors.OutsideRoot as error:
+            raise with_place_inside(error, own, request, spelled) from None
+        if name == verb.paths[0]:
+            guard = there
+        if there is own and not (path.isascii() and COMPOSED.isdisjoint(path)):
+            asked, path = path, own.spelled(path)
+            respelled = respelled or asked != path
+        # A path is normalized once, so that every reply and hint shows one spelling.
+        if path != spelled:
+            request = replace(request, **{name: path})
+    return request, guard, respelled

@@ -114,7 +114,7 @@ class GrepPlace(Struct, frozen=True, order=True):
 
 
 class Cursor(Struct, frozen=True):
-    """Where a search continues: files before `place` are done, this one up to `line`; None for all of it."""
+    """The place where a search continues: files before `place` are done, this one to `line` (None: all)."""
 
     place: GrepPlace
     path: str
@@ -195,7 +195,7 @@ class FindPlace(Struct, frozen=True, order=True):
 
 
 class FindRest(Struct, frozen=True):
-    """What is left of a passage that was cut: its lines from `line` on, then those before `best`.
+    """The rest of a passage that was cut: its lines from `line` on, then those before `best`.
 
     `best` is the first line that was shown of it. Once the last line was, `line` is before `best`.  `file` is
     the position of its file in the round.
@@ -217,14 +217,14 @@ class FindRest(Struct, frozen=True):
         return [(begin, end) for begin, end in spans if begin <= end]
 
     def behind(self, shown: tuple[int, int], first: int, last: int) -> FindRest | None:
-        """What is left after these lines of it were shown as well; None if nothing is."""
+        """The rest after these lines of it were shown as well; None if nothing is."""
         best = self.best or shown[0]
         line = shown[1] + 1 if shown[1] < last else first
         return None if line == best else FindRest(self.file, best, line)
 
 
 class FindCursor(Struct, frozen=True):
-    """Where a ranked search continues.
+    """The place where a ranked search continues.
 
     Attributes:
         since: The first path to read, relative to the searched folder; "" for all.

@@ -12,7 +12,7 @@ that another program puts there in the meantime stays.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from readroom.core import errors
@@ -21,12 +21,14 @@ from readroom.core.engine.edit.checks import stale
 from readroom.core.engine.services import Job, Services
 from readroom.core.limits import MAX_PATH_DEPTH
 from readroom.core.limits.files import CHANGED_TRIES
-from readroom.core.paths import ROOT, WorkPath, join, parent, parts
+from readroom.core.paths import WorkPath, basename, join, parent, parts
 from readroom.core.policy.changes import WriteTargets
-from readroom.core.stores.base import Folder, Moved, WriteTarget
+from readroom.core.policy.rules.names import foldable
+from readroom.core.stores.base import Folder, Moved, RenameEntry, WriteTarget
 from readroom.core.text import hashes
 from readroom.core.text.line_index import Shrunk
 from readroom.core.values import EntryKind, ListRequest, Stat, Version, changes
+from readroom.core.values.files import Warn
 
 # -----------------------------------------------------------------------------
 # What is in a folder that is to be deleted or moved as a whole, and whether it may go with it.
@@ -187,11 +189,12 @@ def delete(services: Services, job: Job[changes.DeleteRequest]) -> changes.Delet
         with places.entry(request.path) as place:
             state = _entered(places, place, request.path, job.deadline)
             if state.kind is EntryKind.FOLDER:
-                entries = _delete_folder(places, place, request, job.deadline)
+                entries, kept = _delete_folder(places, place, state, request, job.deadline)
             else:
                 entries = 1
-                place.remove(None if digits is None else _expected(services, job, place, state, digits))
-            return changes.DeleteResult(request.path, state.kind, entries, place.warnings)
+                version = None if digits is None else _expected(services, job, place, state, digits)
+                kept = places.remove(place, state, version)
+            return changes.DeleteResult(request.path, state.kind, entries, (*place.warnings, *kept))
 
     return _steadily(once, request.path)
 
@@ -199,7 +202,7 @@ def delete(services: Services, job: Job[changes.DeleteRequest]) -> changes.Delet
 def _entered(places: WriteTargets, place: WriteTarget, path: str, deadline: Deadline) -> Stat:
     """Lock a place, and return what is there, if it may be changed."""
     try:
-        place.enter(deadline, make_folders=False)
+        places.enter(place, deadline, make_folders=False)
     except errors.NotFound:
         places.require(place, path, folder=True)
         raise errors.NotFound(path) from None
@@ -247,8 +250,12 @@ def _no_hash(path: str) -> errors.BadValue:
 
 
 def _delete_folder(
-    places: WriteTargets, place: WriteTarget, request: changes.DeleteRequest, deadline: Deadline
-) -> int:
+    places: WriteTargets,
+    place: WriteTarget,
+    state: Stat,
+    request: changes.DeleteRequest,
+    deadline: Deadline,
+) -> tuple[int, Sequence[Warn]]:
     path, top = request.path, place.real
     if request.expected_hash is not None:
         raise _no_hash(path)
@@ -268,13 +275,13 @@ def _delete_folder(
             places.require_inside(name, folder=folder)
 
     try:
-        place.remove_folder(step)
+        kept = places.remove_folder(place, state, step)
     except (Moved, errors.ReadroomError) as error:
         if not place.removed:
             raise
         why = error.message if isinstance(error, errors.ReadroomError) else "another program is changing it"
         raise errors.PartlyDeleted(path, place.removed, why) from None
-    return place.removed
+    return place.removed, kept
 
 
 def make_folder(services: Services, job: Job[changes.MakeFolderRequest]) -> changes.FolderResult:
@@ -287,7 +294,7 @@ def make_folder(services: Services, job: Job[changes.MakeFolderRequest]) -> chan
         Changed: Another program kept changing the place.
     """
     path, places = job.request.path, services.targets
-    if path == ROOT:
+    if path in places.guard.tops:
         return changes.FolderResult(path, created=False)
 
     def once() -> changes.FolderResult:
@@ -297,9 +304,9 @@ def make_folder(services: Services, job: Job[changes.MakeFolderRequest]) -> chan
                 if state.kind is EntryKind.FOLDER or _leads_to_folder(places, path, state):
                     return changes.FolderResult(path, created=False)
                 raise errors.Taken(path, state.kind)
-            place.enter(job.deadline, make_folders=True)
-            place.make()
-            return changes.FolderResult(path, folders=place.folders, warnings=place.warnings)
+            places.enter(place, job.deadline, make_folders=True)
+            kept = places.make(place)
+            return changes.FolderResult(path, folders=place.folders, warnings=(*place.warnings, *kept))
 
     return _steadily(once, path)
 
@@ -329,13 +336,33 @@ def move(services: Services, job: Job[changes.MoveRequest]) -> changes.MoveResul
 
     def once() -> changes.MoveResult:
         with places.entry(path) as place, places.entry(destination) as to:
+            if respells(place, to):
+                return _respelled(services, job, place, to)
             _require_elsewhere(place, to, request)
             state, over = _both(places, place, to, request, job.deadline)
-            place.move(state, to, over)
-            warnings = (*place.warnings, *to.warnings)
+            kept = places.move(place, state, to, over)
+            warnings = (*place.warnings, *to.warnings, *kept)
             return changes.MoveResult(path, destination, state.kind, over is not None, to.folders, warnings)
 
     return _steadily(once, path)
+
+
+def respells(place: WriteTarget, to: WriteTarget) -> bool:
+    """Whether a name is only another spelling of one that the file system lists otherwise."""
+    return to.real == place.real and to.spelling != basename(place.real)
+
+
+def _respelled(
+    services: Services, job: Job[changes.MoveRequest], place: WriteTarget, to: WriteTarget
+) -> changes.MoveResult:
+    """Give a name another spelling that the file system takes for the same."""
+    request, places = job.request, services.targets
+    place.hold(job.deadline)
+    state = _there(places, place, request.path)
+    if state.kind is EntryKind.FOLDER:
+        FolderSurvey(places, request.path, job.deadline).count(place.real, to.real)
+    (warnings,) = places.guard.store.commit([RenameEntry(place, to, state)], job.deadline.check)
+    return changes.MoveResult(request.path, request.destination, state.kind, False, (), tuple(warnings))
 
 
 def _require_elsewhere(place: WriteTarget, to: WriteTarget, request: changes.MoveRequest) -> None:
@@ -364,7 +391,7 @@ def _both(
         places.require(place, path, folder=True)
         raise errors.NotFound(path)
     try:
-        place.enter_with(to, deadline)
+        places.enter_both(place, to, deadline)
     except errors.NotFound:
         raise errors.NotFound(path) from None
     state = _there(places, place, path)
@@ -397,23 +424,25 @@ def trash(
         All else as `move` does.
     """
     path, places = WorkPath(job.request.path), services.targets
-    if parts(path)[:1] == [TRASH]:
+    _, root = places.guard.own(path)
+    trash = root.outer(TRASH)
+    if path == trash or path.startswith(f"{trash}/"):
         advice = "Move it out of there, or delete it."
         raise errors.BadValue(
             "path", path, "is in the trash already", advice, next_request=ListRequest(parent(path))
         )
     moment = clock() // 1_000_000
     for later in range(TRASH_TRIES):
-        name = f"{TRASH}/{moment + later}/{path}"
+        name = f"{trash}/{moment + later}/{root.inner(path)}"
         with places.entry(path), places.entry(name) as to:
-            if to.real != name:
-                raise errors.SymbolicLink(TRASH, None)
+            if foldable(to.real).lower() != foldable(name).lower():
+                raise errors.SymbolicLink(trash, None)
         try:
             done = move(services, Job(changes.MoveRequest(path, name), job.cap, job.deadline))
         except errors.Taken:
             continue
         return changes.TrashResult(path, name, done.kind, done.warnings)
-    raise errors.Changed(TRASH, next_request=ListRequest(parent(path)))
+    raise errors.Changed(trash, next_request=ListRequest(parent(path)))
 
 
 def _steadily(once: Callable[[], T], path: str) -> T:

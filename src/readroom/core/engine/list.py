@@ -26,7 +26,7 @@ from readroom.core.engine.scope import globs_in, is_hidden, reading_of
 from readroom.core.engine.services import Job, Services
 from readroom.core.engine.walk import CHECK_EVERY, Run, Walk, in_order, names_after
 from readroom.core.limits import LIST_MAX_DEPTH
-from readroom.core.paths import WorkPath, join, parts
+from readroom.core.paths import ROOT, WorkPath, join, parts
 from readroom.core.policy.ignore_files import IgnoreTree
 from readroom.core.quoting import first_of
 from readroom.core.search.globs import Globs
@@ -92,6 +92,7 @@ class _Listing:
     def __init__(self, services: Services, job: Job[ListRequest]) -> None:
         limits, request, cap = services.limits, job.request, job.cap
         self._guard = services.guard
+        self._targets = services.targets
         self._limits = limits
         self._request = request
         self._globs = Globs(globs_in(services.guard, request.path, request.glob) if request.glob else ())
@@ -283,9 +284,15 @@ class _Listing:
             reason=reason,
             omitted=() if reason is None else (self._omission(after, reason, following),),
             next=following,
-            warnings=tuple(_warnings(walk.closed)) if walk.closed else (),
+            warnings=(*self._about_others(), *_warnings(walk.closed)),
         )
         return result if reason is not None or not self._request.glob else self._with_readings(result)
+
+    def _about_others(self) -> Iterator[Warn]:
+        """A note about the names that are other roots."""
+        others = self._targets.about_others() if self._request.path == ROOT else ""
+        if others:
+            yield Warn("folders", others)
 
     def _with_readings(self, result: ListResult) -> ListResult:
         """The last page, with the folders in which the globs were not looked for, and how they were read."""

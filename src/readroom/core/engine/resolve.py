@@ -33,13 +33,14 @@ def perform(services: Services, job: Job[ResolveRequest]) -> ResolveResult:
         return ResolveResult(path, guard.stat(path)[0])
     except (errors.NotFound, errors.NotAFolder, errors.BadPath):
         pass
+    own, root = guard.own(path)  # links do not lead from one root into another
     try:
-        real = _Walk(guard, path, job.deadline).end()
-        _require(guard, real, path)
+        real = _Walk(own, root.inner(path), path, job.deadline).end()
+        _require(own, real, path)
     except errors.Denied as denied:
         # The path as it was asked for: a link must not reveal names that are denied.
         raise errors.Denied(path, denied.rule, denied.source, denied.reason) from None
-    return ResolveResult(path, real)
+    return ResolveResult(path, root.outer(real))
 
 
 def _require(guard: Guard, real: WorkPath, path: WorkPath) -> None:
@@ -53,9 +54,10 @@ def _require(guard: Guard, real: WorkPath, path: WorkPath) -> None:
 class _Walk:
     """One walk along a path."""
 
-    def __init__(self, guard: Guard, path: WorkPath, deadline: Deadline) -> None:
+    def __init__(self, guard: Guard, path: WorkPath, asked: WorkPath, deadline: Deadline) -> None:
+        """`path` is that in the root of the guard, `asked` that of the workspace, for errors."""
         self._guard = guard
-        self._path = path
+        self._path = asked
         self._deadline = deadline
         self._pending = parts(path)[::-1]
         self._hops = 0

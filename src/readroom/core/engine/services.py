@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from readroom.core.caller import ANONYMOUS, Caller
 from readroom.core.deadline import Deadline
 from readroom.core.errors import ReadroomError
 from readroom.core.limits import Limits
@@ -33,6 +34,8 @@ from readroom.core.values.steps import AS_IT_IS, Steps
 
 if TYPE_CHECKING:
     from readroom.core.engine.find.kept import KeptTexts
+    from readroom.core.history import History
+    from readroom.core.history.keeping import CallRecorder
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -110,6 +113,8 @@ class Services(Struct, frozen=True):
         archives: What opens archives; made for the first.
         commands: Where commands run; None where they do not.
         commands_off: Why they do not.
+        history: The past of the workspace; None where none is kept.
+        recorder: What keeps the changes of this call.
     """
 
     guard: Guard
@@ -123,12 +128,15 @@ class Services(Struct, frozen=True):
     archives: Callable[[], ArchiveOpener]
     commands: OwnCommands | None
     commands_off: Callable[[], ReadroomError]
+    history: History | None = None
+    recorder: CallRecorder | None = None
 
 
 class Job(Struct, Generic[R_co], frozen=True):
     """A request with the size limit of its reply, its deadline, and the steps of its contract.
 
     `part` performs a request that is a part of it, on the same terms, under a cap of its own.
+    `caller` asked for it.
     """
 
     request: R_co
@@ -136,6 +144,7 @@ class Job(Struct, Generic[R_co], frozen=True):
     deadline: Deadline
     steps: Steps = AS_IT_IS
     part: Callable[[Request, Cap], Result] | None = None
+    caller: Caller = ANONYMOUS
 
 
 Act: TypeAlias = Callable[[Services, "Job[Request]"], Result]

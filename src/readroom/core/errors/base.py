@@ -183,3 +183,34 @@ class ConflictError(FailedError):
     if TYPE_CHECKING:
 
         def __init__(self, message: str, advice: str) -> None: ...
+
+
+# -----------------------------------------------------------------------------
+# The same error about another name, where a folder is one of several.
+# -----------------------------------------------------------------------------
+
+_PATHS = ("path", "other", "folder", "target", "meant", "where", "source")
+"""Fields that name a file of the workspace, or, the last two, perhaps a file of its policy."""
+
+_POLICY_FILES = ("readroom.toml", ".readroomignore", ".kilocodeignore")
+
+
+def renamed(
+    error: ReadroomError, name: Callable[[str], str], following: Request | None = None
+) -> ReadroomError:
+    """The error with other names for its files; `following` is its next step under these names."""
+    own = vars(error)
+    fields = {field: own[field] for field in type(error)._kinds if field in own}
+    for field in _PATHS:
+        value = fields.get(field)
+        if isinstance(value, str):
+            fields[field] = policy_named(value, name) if field in ("where", "source") else name(value)
+    kind: Any = type(error)
+    again: ReadroomError = kind(**fields, next_request=following)
+    again.__traceback__ = error.__traceback__
+    return again
+
+
+def policy_named(source: str, name: Callable[[str], str]) -> str:
+    """The source of a rule, with another name if that is a file in its root."""
+    return name(source) if source.partition(":")[0] in _POLICY_FILES else source

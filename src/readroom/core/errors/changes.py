@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from readroom.core.errors import base
 from readroom.core.quoting import as_value, joined, quote
-from readroom.core.values import EntryKind, ListRequest, ReadRequest
+from readroom.core.values import EntryKind, Fact, ListRequest, ReadRequest
 from readroom.core.values.changes import Slip
 
 
@@ -24,6 +24,17 @@ class Stale(base.ConflictError):
     _: base.KW_ONLY
     changed: str | None  # a diff between the two states; None if the expected one is no longer known
     complete: base.Aside[bool] = True  # whether the diff has all changes
+    changed_at: Fact = None  # when, ISO 8601 in UTC; None if that is not known
+    changed_by: Fact = None  # {agent, session}; None if that is not known
+    lines: Fact = None  # where lines are that the conversation saw: [{seen, now, new}]
+
+    def add(self, when: str, places: str, *, at: Fact, by: Fact, lines: Fact) -> None:
+        """Say when it changed and by whom, and where the lines are that were seen."""
+        self.changed_at, self.changed_by, self.lines = at, by, lines
+        self.facts.update(changed_at=at, changed_by=by, lines=lines)
+        self.message += f", {when}" if when else ""
+        self.advice += f" {places}" if places else ""
+        self.args = (self.message,)
 
     def _fill(self) -> None:
         self.detail = self.changed or ""
@@ -194,6 +205,9 @@ class SameFile(base.UsageError):
 
     def _fill(self) -> None:
         self.both = joined((self.path, self.other), " and ")
+        if self.path == self.other:
+            self.message = f"{joined((self.path,))} is in two changes of one call"
+            self.advice = "Send all edits of a file together, its other changes in another call."
 
 
 class Inside(base.UsageError):

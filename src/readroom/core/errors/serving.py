@@ -15,6 +15,15 @@ class BadRequest(base.UsageError):
     advice: str
 
 
+class NotReached(base.FailedError):
+    """A workspace on another machine that there is no connection to, or none any more."""
+
+    message = "{address} was not reached: {problem}"
+    address: base.Name
+    problem: str
+    advice: str
+
+
 class RepeatedHeader(base.UsageError):
     """A header that decides something, sent twice: two programs could read different values."""
 

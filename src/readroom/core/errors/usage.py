@@ -210,6 +210,15 @@ class OutsideRoot(RefusedError):
             self.next = ListRequest()
 
 
+class AcrossRoots(RefusedError):
+    """Changes in two roots that cannot be made in one step: in two file systems, or kinds of stores."""
+
+    message = "{path} and {other} are in two folders of this workspace that cannot be changed in one step"
+    advice = "Send a call for each folder. To move a file, copy it first, then delete the old one."
+    path: Name
+    other: Name
+
+
 class HardLinked(RefusedError):
     """A file with several names: one of them is denied, or policy refuses all such files."""
 

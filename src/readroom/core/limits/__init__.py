@@ -186,6 +186,10 @@ RUN_PROCESSES = 2000
 """Concurrent processes of one command; with more it is ended. A build on 128 processors has some 300; a fork
 bomb has as many in a tenth of a second."""
 
+RUN_FOLLOWED_NAMES = 50_000
+"""Names of a workspace that are compared before and after a command, without ignored and denied ones: 0.4 s
+each time. In a larger tree changes are not followed."""
+
 RUN_BACKGROUND_S = 8 * 3600.0
 """Longest time of a command that runs on after its call, where its caller gives none: a working day."""
 

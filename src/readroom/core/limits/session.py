@@ -8,6 +8,10 @@ SESSIONS = 1000
 SESSION_FILES = 4096
 """File states that a conversation is known to have seen: half a megabyte."""
 
+SEEN_FILES = 64
+"""Files whose changes a conversation hears of, those shown last: each costs every call a stat, of some 2
+microseconds."""
+
 BUDGET_ACCOUNTS = 10_000
 """Conversations and tokens whose use is remembered, each counted separately; the longest unused one is
 forgotten."""

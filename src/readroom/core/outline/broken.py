@@ -75,7 +75,6 @@ def _by_grammar(text: str, language: str, deadline: Deadline) -> Fault | None:
     root = tree.root_node
     if not root.has_error:
         return None
-    nodes = list(_suspects(root, deadline))
     if _TEMPLATE.search(text):
         raise Unjudged
     nodes = list(_suspects(root, deadline))

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Sequence
-from typing import TypeAlias, final
+from typing import Protocol, Self, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from readroom.core import errors
+from readroom.core.deadline import Deadline
 from readroom.core.paths import ROOT, WorkPath, join, require_normal
 from readroom.core.policy.executed import ExecutedNames
 from readroom.core.policy.guard import Guard
@@ -25,8 +26,18 @@ from readroom.core.policy.links import LinkedNames, LinkSearch
 from readroom.core.policy.names import root_names
 from readroom.core.policy.rules import SOURCE, Rule
 from readroom.core.policy.rules.names import foldable, other_names
-from readroom.core.stores.base import Source, WriteTarget
-from readroom.core.values import EntryKind, Stat
+from readroom.core.stores.base import (
+    Change,
+    MakeEntry,
+    PutFile,
+    RemoveEntry,
+    RenameEntry,
+    Source,
+    Step,
+    WriteTarget,
+)
+from readroom.core.values import EntryKind, Stat, Version
+from readroom.core.values.files import Warn
 
 OWN_FILES = (".kilocodeignore", ".readroomignore", "readroom.toml")
 """Files in the root that rules come from."""
@@ -43,6 +54,37 @@ _ODD = "['\"\\0-\\x1f\\x7f\ud800-\udfff]"
 Fixed: TypeAlias = Callable[[WorkPath, Sequence[str], Container[str]], set[str]]
 """Finds the fixed names among those of a folder; it also gets those that are folders."""
 
+T = TypeVar("T")
+
+
+class Keeping(Protocol):
+    """The record of changes that are made together."""
+
+    changes: Sequence[Change]
+    """The changes as they are to be made, so that what they write is seen."""
+
+    warnings: Sequence[Warn]
+    """Warnings of what could not be kept."""
+
+    def begin(self) -> None:
+        """Write down what is there, just before it is changed. Raises HistoryRequired, Moved."""
+
+    def settled(self) -> None:
+        """The changes were made."""
+
+    def failed(self) -> None:
+        """They were not made, or not as a whole."""
+
+
+class Recorder(Protocol):
+    """Keeps the past of what one call changes."""
+
+    def entering(self, place: WriteTarget) -> None:
+        """Write down that the folders above a name are going to be made. Raises HistoryRequired."""
+
+    def keeping(self, changes: Sequence[Change]) -> Keeping:
+        """The record of changes that are made together."""
+
 
 class ChangePolicy(Struct, frozen=True):
     """The operator's rules for changes.
@@ -52,17 +94,22 @@ class ChangePolicy(Struct, frozen=True):
         follow_links: Follow a link at the name to any file that may be read.
         split_hardlinks: Replace a file with several names under one of them; the others keep the old file.
         exceptions: Names that may be changed even though other programs execute them.
+        what: What is meant by all of it, in sentences.
     """
 
     read_only: bool = False
     follow_links: bool = False
     split_hardlinks: bool = False
     exceptions: tuple[Rule, ...] = ()
+    what: str = "the workspace"
 
 
-@final
 class WriteTargets:
-    """Finds write targets under policy. Safe to share between threads."""
+    """Finds write targets under policy, and makes every change of them. Safe to share between threads.
+
+    No other module calls the methods of a target or a store that change something: what is changed here is
+    kept in the history (`recorded`).
+    """
 
     def __init__(
         self, guard: Guard, policy: ChangePolicy | None = None, protected: Iterable[WorkPath] = ()
@@ -78,6 +125,96 @@ class WriteTargets:
         self._links = LinkedNames({})
         """Those of the latest change, for what is changed along with it."""
         self._executed = ExecutedNames(self.policy.exceptions, root_names(guard.store))
+        self._recorder: Recorder | None = None
+
+    def recorded(self, recorder: Recorder) -> Self:
+        """The same targets for one call, whose changes are kept."""
+        from copy import copy  # changes need it
+
+        own = copy(self)
+        own._recorder = recorder
+        return own
+
+    # --- changing -----------------------------------------------------------------------------
+
+    def enter(self, place: WriteTarget, deadline: Deadline, *, make_folders: bool) -> None:
+        """Lock a target and make missing folders, as `WriteTarget.enter`."""
+        if make_folders and self._recorder is not None:
+            self._recorder.entering(place)
+        place.enter(deadline, make_folders=make_folders)
+
+    def enter_both(self, place: WriteTarget, to: WriteTarget, deadline: Deadline) -> None:
+        """Lock two targets, as `WriteTarget.enter_with`."""
+        if self._recorder is not None:
+            self._recorder.entering(to)
+        place.enter_with(to, deadline)
+
+    def put(
+        self, place: WriteTarget, pieces: Iterable[bytes], over: Source | None, ready: Callable[[], None]
+    ) -> Sequence[Warn]:
+        """Put a file at a target, as `WriteTarget.put`; its warnings and those of the history."""
+
+        def make(changes: Sequence[Change], begun: Callable[[], None]) -> Sequence[Warn]:
+            (change,) = changes
+            assert isinstance(change, PutFile)
+            return place.put(change.pieces, over, begun)
+
+        made, warnings = self._kept([PutFile(place, pieces, over)], make, ready)
+        return (*made, *warnings)
+
+    def remove(self, place: WriteTarget, found: Stat, expected: Version | None) -> Sequence[Warn]:
+        """Remove a file or a link, as `WriteTarget.remove`."""
+        return self._simply(RemoveEntry(place, found, expected), lambda: place.remove(expected))
+
+    def remove_folder(self, place: WriteTarget, found: Stat, step: Step) -> Sequence[Warn]:
+        """Remove a folder with everything in it, as `WriteTarget.remove_folder`."""
+        return self._simply(RemoveEntry(place, found), lambda: place.remove_folder(step))
+
+    def make(self, place: WriteTarget) -> Sequence[Warn]:
+        """Make a folder, as `WriteTarget.make`."""
+        return self._simply(MakeEntry(place), place.make)
+
+    def move(self, place: WriteTarget, found: Stat, to: WriteTarget, over: Version | None) -> Sequence[Warn]:
+        """Rename what is at a target, as `WriteTarget.move`."""
+        return self._simply(RenameEntry(place, to, found), lambda: place.move(found, to, over))
+
+    def commit(self, changes: Sequence[Change], ready: Callable[[], None]) -> Sequence[Sequence[Warn]]:
+        """Make all changes or none, as `Store.commit`; the first has the warnings of the history."""
+        made, warnings = self._kept(changes, self.guard.store.commit, ready)
+        return [(*made[0], *warnings), *made[1:]] if made else made
+
+    def _simply(self, change: Change, act: Callable[[], None]) -> Sequence[Warn]:
+        def make(changes: Sequence[Change], begun: Callable[[], None]) -> None:
+            begun()
+            act()
+
+        _, warnings = self._kept([change], make)
+        return warnings
+
+    def _kept(
+        self,
+        changes: Sequence[Change],
+        make: Callable[[Sequence[Change], Callable[[], None]], T],
+        ready: Callable[[], None] = lambda: None,
+    ) -> tuple[T, Sequence[Warn]]:
+        """Make changes, written down when they are ready and before anything is changed."""
+        if self._recorder is None:
+            return make(changes, ready), ()
+        keeping = self._recorder.keeping(changes)
+
+        def begun() -> None:
+            ready()
+            keeping.begin()
+
+        try:
+            made = make(keeping.changes, begun)
+        except BaseException:
+            keeping.failed()
+            raise
+        keeping.settled()
+        return made, keeping.warnings
+
+    # --- finding ------------------------------------------------------------------------------
 
     def find(self, path: str) -> WriteTarget:
         """The target of a write that policy allows; nothing is changed or locked yet.
@@ -89,7 +226,7 @@ class WriteTargets:
             NotAFile: Something else than a file is there.
             OutsideRoot, NotAFolder, NoPermission, BadPath, StoreFailed: As the store says.
         """
-        requested = self._changeable(path)
+        requested = self.require_changeable(path)
         place = self._at(requested, requested)
         try:
             stat = place.look()
@@ -104,15 +241,20 @@ class WriteTargets:
         place.close()
         return self._through_link(requested)
 
-    def entry(self, path: str) -> WriteTarget:
+    def entry(self, path: str, *, kept: bool = False) -> WriteTarget:
         """The target for a name, for any kind of entry: a link itself, a folder, a file, or nothing.
 
         Ask `there` what is at it once it is entered.  Raises as `find` does, but nothing because of
-        what is there.
+        what is there.  What is `kept` is only copied.
         """
-        requested = self._changeable(path)
+        requested = self.require_changeable(path)
         if requested == ROOT:
             raise errors.Protected(requested, "it is the root of the workspace")
+        return self._at(requested, requested)
+
+    def kept_entry(self, path: str) -> WriteTarget:
+        """The same for what is copied from here, which may be read-only."""
+        requested = require_normal(path)
         return self._at(requested, requested)
 
     def there(self, place: WriteTarget, requested: str) -> Stat | None:
@@ -132,6 +274,17 @@ class WriteTargets:
         self._visible(path, path, folder=folder)
         self._require_unprotected(path, path, folder=folder)
         self._require_no_link(self._links, path, path)
+
+    def about_others(self) -> str:
+        """The other roots that the top of the tree has, and which of them are read-only; empty for none."""
+        return ""
+
+    def require_together(self, places: Sequence[WriteTarget]) -> None:
+        """Raise AcrossRoots for targets that cannot be changed together."""
+
+    def can_rename(self, place: WriteTarget, to: WriteTarget, state: Stat) -> bool:
+        """Whether what is at a target can get the name of another one, as far as is known before."""
+        return True
 
     def fixed(self) -> Fixed:
         """A function that finds the names in an unprotected folder that may be seen but not changed."""
@@ -192,10 +345,11 @@ class WriteTargets:
                     self._visible(name, requested, folder=True)
             return place.real, stat
 
-    def _changeable(self, path: str) -> WorkPath:
+    def require_changeable(self, path: str) -> WorkPath:
+        """The path in normal form. Raises Protected where nothing may be changed."""
         requested = require_normal(path)
         if self.policy.read_only:
-            raise errors.Protected(requested, "the workspace is read-only")
+            raise errors.Protected(requested, f"{self.policy.what} is read-only")
         return requested
 
     def source(self, place: WriteTarget, requested: str) -> Source:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import islice
 from operator import is_not
-from typing import Literal, TypeAlias, final
+from typing import TYPE_CHECKING, Literal, TypeAlias, final
 
 from readroom.core import errors, limits, paths
 from readroom.core.deadline import Deadline
@@ -27,6 +27,9 @@ from readroom.core.policy.rules import Denials, Layer, Rules, Verdict, denials
 from readroom.core.quoting import quote
 from readroom.core.stores.base import Folder, Source, Store
 from readroom.core.values import EntryKind, Stat
+
+if TYPE_CHECKING:
+    from readroom.core.stores.roots.names import Place
 
 # -----------------------------------------------------------------------------
 # Names similar to one that does not exist: a typing error, different case, another folder.
@@ -134,12 +137,16 @@ _NAMES_AT_ONCE = 1000
 HardLinkMode: TypeAlias = Literal["warn", "refuse"]
 
 
-@final
 class Guard:
     """A store under policy. Safe to share between threads.
 
     Methods that take a path take it in normal form, as `parse` gives it.
+
+    Attributes:
+        tops: The paths of roots: the root alone, unless there are several (`policy.roots`).
     """
+
+    tops: Set[WorkPath] = frozenset((ROOT,))
 
     def __init__(
         self,
@@ -187,6 +194,24 @@ class Guard:
     def folder(self) -> str | None:
         """The local root, for programs that walk it; check what they find with `allows` and `open`."""
         return self.store.folder
+
+    def top_of(self, path: WorkPath) -> WorkPath:
+        """The path of the root that a path is in."""
+        return ROOT
+
+    def folder_at(self, path: WorkPath) -> str | None:
+        """The local root that holds everything below a path, for programs that walk it."""
+        return self.store.folder
+
+    def rules_at(self, path: WorkPath) -> Rules:
+        """The rules for what is below a file, such as members of an archive. Raises as `refresh`."""
+        return self.refresh()
+
+    def own(self, path: WorkPath) -> tuple[Guard, Place]:
+        """The guard of the one root that a path is in, and where that root is."""
+        from readroom.core.stores.roots.names import FIRST  # a read does not ask
+
+        return self, FIRST
 
     def parse(self, path: str) -> WorkPath:
         """The normal form of a path as a caller gives it. Raises BadPath or OutsideRoot."""
@@ -374,8 +399,8 @@ class Guard:
 
         return near_names(require_normal(path), visible, kinds, deadline, is_usable)
 
-    def irrevocable(self) -> list[str]:
-        """Patterns of denied names that programs may skip in a walk; not all denied names."""
+    def irrevocable(self, top: WorkPath = ROOT) -> list[str]:
+        """Patterns of denied names below a folder that programs may skip; not all denied names."""
         return self._rules[1].irrevocable()
 
     def refresh(self) -> Rules:
@@ -391,6 +416,10 @@ class Guard:
             rules = self._base.with_layers(layers, first=True)
             self._rules = (tuple(layers), rules)
         return rules
+
+    def check_names(self, source: Source, requested: WorkPath) -> None:
+        """Raise HardLinked if a file, perhaps of another root, has a denied name in this one."""
+        self._links.check(source, requested, self.refresh())
 
     def check_links(self, source: Source, requested: WorkPath) -> None:
         """Raise HardLinked unless a file with several names may be read."""

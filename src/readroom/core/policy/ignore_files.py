@@ -12,7 +12,7 @@ consulted.
 from __future__ import annotations
 
 import codecs
-from collections.abc import Container, Sequence
+from collections.abc import Container, Sequence, Set
 from typing import Protocol, final
 
 from msgspec import Struct
@@ -42,6 +42,7 @@ class Guarded(Protocol):
     """The part of a guard that is needed here."""
 
     store: Store
+    tops: Set[WorkPath]
 
 
 class _File(Struct, frozen=True):
@@ -78,7 +79,8 @@ class IgnoreTree:
             top: The requested folder; it and those above it count as not hidden.
         """
         self._store = guard.store
-        self._shown = frozenset((ROOT, top, *ancestors(top)))
+        self._tops = guard.tops
+        self._shown = frozenset((*guard.tops, top, *ancestors(top)))
         self._files: dict[WorkPath, tuple[_File, ...]] = {}
         self._hidden: dict[WorkPath, Rule | None] = {}
         self._kept_bytes = 0
@@ -139,7 +141,7 @@ class IgnoreTree:
             if ".git" in names and self._is_repository(folder):
                 above = self._read(join(folder, ".git/info/exclude"), folder)
             else:
-                above = () if folder == ROOT else self._consulted(parent(folder))
+                above = () if folder in self._tops else self._consulted(parent(folder))
             own = self._read(join(folder, ".gitignore"), folder) if ".gitignore" in names else ()
             slow = sum(file.patterns.slow for file in (*own, *above))
             known = above if slow > IGNORE_SLOW_PATTERNS else (*own, *above)

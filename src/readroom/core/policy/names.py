@@ -51,6 +51,20 @@ def _mounted_from(real: str) -> Iterator[str]:
         yield above.root + real.removeprefix(above.place.rstrip("/"))
 
 
+def file_system_names(real: str) -> list[tuple[bytes, str]]:
+    """The names of a folder in its file system, and of what is mounted below it in theirs; with devices."""
+    rows = _mounts()
+    above = max(
+        (row for row in rows if lies_in(real, row.place)), key=lambda row: len(row.place), default=None
+    )
+    below = [row for row in rows if row.place != real and lies_in(row.place, real)]
+    names = [(row.device, row.root) for row in below]
+    if above is not None:
+        inside = real.removeprefix(above.place.rstrip("/"))
+        names.append((above.device, (above.root.rstrip("/") + inside) or "/"))
+    return names
+
+
 # -----------------------------------------------------------------------------
 # The mount points of file systems, from the kernel.
 # -----------------------------------------------------------------------------

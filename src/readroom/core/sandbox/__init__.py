@@ -17,7 +17,7 @@ import glob
 import os
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import final
 
 from msgspec import Struct, field
@@ -40,6 +40,7 @@ from readroom.core.policy.guard import Guard
 from readroom.core.sandbox import bubblewrap
 from readroom.core.sandbox.reach import Access, Child, SandboxView, Split, look
 from readroom.core.stores.base import Store
+from readroom.core.stores.roots.names import Place
 from readroom.core.values.commands import Confinement
 
 _CONFINING: tuple[Confinement, ...] = ("bwrap", "landlock")
@@ -127,71 +128,122 @@ def chosen(demand: Demand) -> Confinement:
     raise NotConfined(demand, "; ".join(reasons), _INSTALL)
 
 
+class Area(Struct, frozen=True):
+    """One root as commands have it.
+
+    Attributes:
+        place: Where it is in the tree.
+        tools: The guard of the tools.
+        commands: The guard with the rules for commands, over the same store.
+        places: Which files must not be changed.
+    """
+
+    place: Place
+    tools: Guard
+    commands: Guard
+    places: WriteTargets
+
+    @property
+    def change(self) -> bool:
+        """Whether anything in it may be changed."""
+        return not self.places.policy.read_only
+
+    def look(self, deadline: Deadline) -> Laid:
+        """The parts that a command may access now. Raises as `reach.look`, and StoreFailed if it is gone."""
+        root = self.tools.folder
+        assert root is not None
+        self.tools.store.require_root()
+        view = look(self.tools, self.commands, self.places.fixed(), deadline)
+        return Laid(self, root, os.path.realpath(root), view)
+
+
+class Laid(Struct, frozen=True):
+    """A root with what of it a command may access; `real` is its folder without links."""
+
+    area: Area
+    root: str
+    real: str
+    view: SandboxView
+
+    def at(self, path: WorkPath) -> str:
+        """The absolute path of something in it."""
+        return self.real if path == ROOT else os.path.join(self.real, path)
+
+
 @final
 class Sandbox:
     """Prepares the start of commands in one workspace. Safe to share between threads."""
 
-    def __init__(self, tools: Guard, commands: Guard, places: WriteTargets, policy: CommandPolicy) -> None:
+    def __init__(self, areas: Sequence[Area], policy: CommandPolicy) -> None:
         """Make a sandbox.
 
         Args:
-            tools: The guard of the tools.
-            commands: The guard with the rules for commands, over the same store.
-            places: Which files must not be changed.
+            areas: The roots that commands see, local ones; the first is that of the workspace.
             policy: What the operator allows.
         """
-        self._tools = tools
-        self._commands = commands
-        self._places = places
+        self._areas = areas
         self._policy = policy
 
-    def start(self, folder: WorkPath, private: Private, deadline: Deadline) -> Start:
-        """How to start a command in a folder. Raises NotConfined, NotStarted, BadConfig, NoFolder."""
-        root = self._tools.folder
-        if root is None:
-            raise NoFolder(self._tools.store.name)
+    def start(self, folder: WorkPath, private: Private, deadline: Deadline, top: WorkPath = ROOT) -> Start:
+        """How to start a command in a folder of the root that is at `top`.
+
+        Raises NotConfined, NotStarted, BadConfig, NoFolder.
+        """
+        first = self._areas[0].tools
+        if first.folder is None:
+            raise NoFolder(first.store.name)
         kind = chosen(self._policy.confinement)
         if kind == "none":
             return Start("none", private.temporary)
-        self._require_apart(root, private)
-        reach = look(self._tools, self._commands, self._places.fixed(), deadline)
+        laid = [area.look(deadline) for area in self._areas if self._is_there(area, top)]
+        for one in laid:
+            self._require_apart(one.root, private)
         if kind == "bwrap":
-            return self._bubblewrap(root, reach, folder, private)
+            begin = next(bubblewrap.at(one.root, folder) for one in laid if one.area.place.at == top)
+            return self._bubblewrap(laid, begin, private)
         try:
-            return self._landlock(root, reach, private)
+            return self._landlock(laid, private)
         except OSError as error:
             if isinstance(error, ReadroomError):
                 raise
             raise NotStarted("its confinement", error.strerror or str(error)) from None
 
-    @property
-    def _change(self) -> bool:
-        return not self._places.policy.read_only
+    def _is_there(self, area: Area, top: WorkPath) -> bool:
+        """Whether a root is there; others than the first and the one that is meant may be gone."""
+        try:
+            area.tools.store.require_root()
+        except ReadroomError:
+            if area.place.at in (ROOT, top):
+                raise
+            return False
+        return True
 
-    def _bubblewrap(self, root: str, reach: SandboxView, folder: WorkPath, private: Private) -> Start:
+    def _bubblewrap(self, laid: Sequence[Laid], begin: str, private: Private) -> Start:
         program, _ = bubblewrap.program()
         assert program is not None
-        policy = self._policy
+        policy, first = self._policy, laid[0]
         binds = [(private.temporary, "/tmp", True), (private.temporary, "/var/tmp", True)]
         binds.append((private.home, private.home, True))
         binds += [(path, path, False) for path in policy.read]
         binds += [(path, path, True) for path in policy.write]
         options = bubblewrap.arguments(
-            root,
-            reach,
+            first.root,
+            first.view,
             private.masks,
-            change=self._change,
+            change=first.area.change,
             network=policy.network,
             binds=binds,
-            folder=folder,
+            start=begin,
+            others=[(one.root, one.view, one.area.change) for one in laid[1:]],
         )
         # In its own network namespace there are no abstract sockets of others; a shared one has the user's.
         inner = seccomp.bubblewrap_filter(network=policy.network)
         return Start("bwrap", "/tmp", program, tuple(options), inner)
 
-    def _landlock(self, root: str, reach: SandboxView, private: Private) -> Start:
+    def _landlock(self, laid: Sequence[Laid], private: Private) -> Start:
         policy = self._policy
-        self._require_beside_system(root)
+        for one in laid:
+            self._require_beside_system(one.root)
         rules = landlock.ruleset(network=policy.network)
         try:
             for path in (*_system(), *policy.read):
@@ -202,7 +254,8 @@ class Sandbox:
                 _allow(rules, path, Right.READ_FILE | Right.WRITE_FILE | Right.TRUNCATE)
             for path in (private.home, private.temporary, *policy.write):
                 _allow(rules, path, CHANGE)
-            _open_workspace(rules, self._commands.store, reach, change=self._change)
+            for one in laid:
+                _open_workspace(rules, one.area.commands.store, one.view, change=one.area.change)
         except BaseException:
             os.close(rules)
             raise
@@ -211,28 +264,30 @@ class Sandbox:
             private.temporary,
             filter=seccomp.landlock_filter(network=policy.network),
             rules=rules,
-            limited=tuple(reach.limited) if self._change else (),
+            limited=tuple(
+                one.area.place.outer(path) for one in laid if one.area.change for path in one.view.limited
+            ),
             changes=seccomp.changes(),
-            places=tuple(self._places_to_change(root, reach, private)),
-            watched=tuple(self._places_to_watch(root, reach, private)),
+            places=tuple(self._places_to_change(laid, private)),
+            watched=tuple(self._places_to_watch(laid, private)),
         )
 
-    def _places_to_change(self, root: str, reach: SandboxView, private: Private) -> Iterator[str]:
+    def _places_to_change(self, laid: Sequence[Laid], private: Private) -> Iterator[str]:
         """Where modes, owners and times can be changed: wherever files can be written."""
         outside = (private.home, private.temporary, *self._policy.write)
         yield from map(os.path.realpath, outside)
-        if self._change:
-            real = os.path.realpath(root)
-            yield from (real if path == ROOT else os.path.join(real, path) for path in reach.wholes())
+        for one in laid:
+            if one.area.change:
+                yield from map(one.at, one.view.wholes())
 
-    def _places_to_watch(self, root: str, reach: SandboxView, private: Private) -> Iterator[tuple[str, bool]]:
+    def _places_to_watch(self, laid: Sequence[Laid], private: Private) -> Iterator[tuple[str, bool]]:
         """The places that can be watched: files that can be read, and folders that can be listed."""
         policy = self._policy
         for path in (*_system(), *policy.read, *policy.write, private.home, private.temporary):
             yield os.path.realpath(path), True
-        real = os.path.realpath(root)
-        for inside, below in reach.listed():
-            yield real if inside == ROOT else os.path.join(real, inside), below
+        for one in laid:
+            for inside, below in one.view.listed():
+                yield one.at(inside), below
 
     def _require_apart(self, root: str, private: Private) -> None:
         """Require that places the operator opens do not also open the workspace or other sessions."""

@@ -111,7 +111,8 @@ def arguments(
     change: bool,
     network: bool,
     binds: Sequence[tuple[str, str, bool]],
-    folder: WorkPath,
+    start: str,
+    others: Sequence[tuple[str, SandboxView, bool]] = (),
 ) -> list[str]:
     """All options, without the command. Raises NotConfined.
 
@@ -122,7 +123,8 @@ def arguments(
         change: Whether the workspace can be changed at all.
         network: Whether the network is shared.
         binds: Other places: source, target, and whether they can be changed.
-        folder: Where the command starts.
+        start: The folder where the command starts.
+        others: More roots, what of them can be reached, and whether they can be changed.
     """
     options = [*_NAMESPACES, *(() if network else ("--unshare-net",)), "--hostname", "readroom"]
     # User 0 owns the settings of the kernel (/proc/sys) and needs no capability to change them.
@@ -131,15 +133,17 @@ def arguments(
     options += _devices(masks.devices)
     for source, target, writable in binds:
         options += ["--bind-try" if writable else "--ro-bind-try", source, target]
-    options += ["--bind" if change else "--ro-bind", root, root]
-    hidden = _workspace(root, reach, masks, change=change)
+    hidden: list[str] = []
+    for place, inside, writable in ((root, reach, change), *others):
+        options += ["--bind" if writable else "--ro-bind", place, place]
+        hidden += _workspace(place, inside, masks, change=writable)
     if len(hidden) > 3 * RUN_HIDDEN_NAMES:
         raise NotConfined(
             "bwrap",
             f"policy denies more than {RUN_HIDDEN_NAMES:,} names that would have to be hidden one by one",
             "Ask the user to deny whole folders instead, or to serve a smaller one.",
         )
-    return [*options, *hidden, "--remount-ro", "/", "--chdir", _at(root, folder)]
+    return [*options, *hidden, "--remount-ro", "/", "--chdir", start]
 
 
 def make_devices(folder: str) -> bool:
@@ -170,14 +174,14 @@ def _workspace(root: str, reach: SandboxView, masks: Masks, *, change: bool) -> 
     options: list[str] = []
     bind = "--bind" if change else "--ro-bind"
     for path, split in reach.walk():
-        place = _at(root, path)
+        place = at(root, path)
         if split.closed:
             options += ["--tmpfs", place, *_shown(root, path, split, bind), "--remount-ro", place]
             continue
         if path != ROOT:
             options += [bind, place, place]
         for child in split.children:
-            options += _laid(_at(root, join(path, child.name)), child, masks)
+            options += _laid(at(root, join(path, child.name)), child, masks)
         if len(options) > 3 * RUN_HIDDEN_NAMES:
             break
     return options
@@ -195,10 +199,11 @@ def _shown(root: str, path: WorkPath, split: Split, bind: str) -> list[str]:
     for child in split.children:
         if child.access is Access.HIDDEN:
             continue
-        place = _at(root, join(path, child.name))
+        place = at(root, join(path, child.name))
         options += [bind if child.access is Access.WHOLE else "--ro-bind", place, place]
     return options
 
 
-def _at(root: str, path: WorkPath) -> str:
+def at(root: str, path: WorkPath) -> str:
+    """The absolute path of something in a root."""
     return root if path == ROOT else os.path.join(root, path)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Protocol, final
+from typing import Final, Protocol, final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.core.limits.session import SESSION_FILES, SESSIONS
 from readroom.core.lru import LruCache
+from readroom.core.session.seen import OwnChanges, SeenFile, SeenFilesHere
 from readroom.core.stores.base import Shelf
 from readroom.core.values import FindResult, GrepResult, ReadRequest, ReadResult, Result
 from readroom.core.values.changes import ChangesResult, EditFilesResult, EditResult, WriteResult
@@ -63,6 +64,12 @@ class Seen(Protocol):
     def shown(self, path: str, start: str) -> bool:
         """Whether a state whose hash begins with `start` was shown in this epoch."""
 
+    def files(self) -> Sequence[SeenFile]:
+        """The files that were shown in this epoch, the last shown first."""
+
+    def exchange(self, path: str, before: SeenFile | None, after: SeenFile | None) -> bool:
+        """Put what is known of a file now in the place of what was; False if that is another by now."""
+
 
 class State(Protocol):
     """What the processes of a server share. Safe to share between threads."""
@@ -85,11 +92,17 @@ class SeenHere:
         self.epoch = 0
         self._shown: LruCache[tuple[str, str], int] = LruCache(max_files)
         self._lock = threading.Lock()
+        self._files = SeenFilesHere()
+        self.files = self._files.files
+        self.exchange = self._files.exchange
 
     def advance(self, epoch: int | None) -> int:
         """See `Seen`."""
         with self._lock:
-            self.epoch = self.epoch + 1 if epoch is None else max(self.epoch, epoch)
+            before = self.epoch
+            self.epoch = before + 1 if epoch is None else max(before, epoch)
+            if self.epoch != before:
+                self._files.clear()
             return self.epoch
 
     def show(self, path: str, content_hash: str) -> None:
@@ -111,10 +124,21 @@ class SeenHere:
 class Session:
     """One conversation. Safe to share between threads."""
 
-    def __init__(self, session_id: str, seen: Seen | None = None, *, max_files: int = SESSION_FILES) -> None:
+    def __init__(
+        self,
+        session_id: str,
+        seen: Seen | None = None,
+        own: OwnChanges | None = None,
+        *,
+        max_files: int = SESSION_FILES,
+    ) -> None:
         """`seen` is what it was shown; None to remember that in this process."""
         self.id = session_id
         self._seen: Seen = seen or SeenHere(max_files)
+        self.own: Final = own or OwnChanges()
+        """The changes that it makes itself."""
+        self.files: Final = self._seen.files
+        self.exchange: Final = self._seen.exchange
 
     @property
     def epoch(self) -> int:
@@ -124,6 +148,14 @@ class Session:
     def compacted(self) -> int:
         """Record that the conversation was shortened, so nothing counts as seen; returns the new epoch."""
         return self._seen.advance(None)
+
+    def was_told(self, what: str) -> bool:
+        """Whether `tell` was called in this epoch. Raises StateFailed."""
+        return self._seen.shown(f"/{what}", OUTLINE)
+
+    def tell(self, what: str) -> None:
+        """Remember that something was said that is said once."""
+        self._seen.show(f"/{what}", OUTLINE)
 
     def reached(self, epoch: int) -> None:
         """Record the host's own count of compactions; an earlier one changes nothing."""
@@ -173,13 +205,15 @@ class Sessions:
     def __init__(self, max_sessions: int = SESSIONS, shared: Callable[[str], Seen] | None = None) -> None:
         """`shared` returns what all processes showed to a conversation; None for this process alone."""
         self._kept: LruCache[str, Session] = LruCache(max_sessions)
+        self._own: LruCache[str, OwnChanges] = LruCache(max_sessions)
         self._shared = shared
 
     def of(self, session_id: str) -> Session:
         """The conversation of that id, created if new; the least recently used one is forgotten."""
         # Conversations without a name cannot share anything.
         if self._shared is not None and session_id:
-            return Session(session_id, self._shared(session_id))
+            own = self._own.get_or_put(session_id, OwnChanges)
+            return Session(session_id, self._shared(session_id), own)
         return self._kept.get_or_put(session_id, lambda: Session(session_id))
 
 

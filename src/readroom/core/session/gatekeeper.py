@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Self, final
+from typing import Any, Protocol, Self, final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from readroom.core import errors
 from readroom.core.caller import Caller
 from readroom.core.contracts.base import Bound, Contract, Wording, reply_tokens
 from readroom.core.limits import MIN_REPLY_BYTES
-from readroom.core.session.conversation import Seen, Session, Sessions, shown_by
+from readroom.core.session.conversation import Seen, Session, Sessions, ShownLines, shown_by
 from readroom.core.session.journal import Entry, Journal
 from readroom.core.session.meter import Level, Meter, Reservation, Use, counter, degraded, shows_content
 from readroom.core.values import Cap, Fact, ReadRequest, ReadResult, Reply, Request, Result
@@ -81,6 +81,31 @@ def _refused(error: errors.ReadroomError) -> errors.RefusedError | None:
     """Why policy refused a call; of one that changes several files, the first of them that it refused."""
     causes = [one for _, one in error.failures] if isinstance(error, errors.EditsFailed) else [error]
     return next((cause for cause in causes if isinstance(cause, errors.RefusedError)), None)
+
+
+class News(Protocol):
+    """The changes of files since the conversation of a call saw them (`core.since`)."""
+
+    def size(self, cap: int) -> int:
+        """The bytes of a reply of that size that are needed for it."""
+
+    def begin(self, request: Request) -> None:
+        """The call is about to be performed."""
+
+    def told(self, reply: Reply, shown: Sequence[ShownLines] = ()) -> Reply:
+        """The reply with the news; the same again for the next attempt."""
+
+    def explain(self, error: errors.ReadroomError) -> None:
+        """Add to the refusal of a stale change who made the other one, and when."""
+
+    def note(self, request: Request, result: Result, shown: Sequence[ShownLines]) -> None:
+        """Remember what the reply shows, and what the call changed."""
+
+    def note_failed(self, request: Request) -> None:
+        """Remember what a call that failed may have changed."""
+
+    def end(self) -> None:
+        """The call is over."""
 
 
 class Attempt(Struct):
@@ -159,6 +184,8 @@ class CallContext:
         self._record = record
         self._caller = caller
         self._tool = tool
+        self.tool = tool if isinstance(tool, str) else ""
+        """As the caller named it."""
         self._arguments = arguments
         self._cap = cap
         self._request: Request | None = None
@@ -170,6 +197,8 @@ class CallContext:
         self._level = Level.CONTENT
         self._tokens = 0
         self._over = False
+        self.news: News | None = None
+        """The changes that the reply reports; None if there is no conversation."""
 
     def attempts(self, bound: Bound) -> Iterator[Attempt]:
         """The attempts at a call: the first, and smaller ones while a reply costs too much.
@@ -186,9 +215,13 @@ class CallContext:
         if isinstance(request, ReadRequest):
             if request.known_hash is not None:
                 request = self._session.believed(request)
-            # One reader has seen what the session was shown; over HTTP only if the session has a name.
-            if self._caller.session or self._caller.face != "http":
+            if self._caller.is_one_reader:
                 request = self._session.outlined_once(request)
+        if self.news is not None:
+            self._cap = replace(
+                self._cap, size=max(MIN_REPLY_BYTES, self._cap.size - self.news.size(self._cap.size))
+            )
+            self.news.begin(request)
         meter = self._gatekeeper.meter
         if meter is None:
             self._record_beginning(request)
@@ -244,6 +277,9 @@ class CallContext:
             level = self._level.name.lower() if less else None
             reply = self._leave(reply, self._tokens, kind=kind, shown=spans, level=level)
         self._over = True
+        if self.news is not None:
+            assert self._request is not None
+            self.news.note(self._request, result, spans)
         for span in spans:
             self._session.show(span)
         if isinstance(result, ReadResult) and result.outline is not None:
@@ -258,6 +294,8 @@ class CallContext:
     def refusal(self, error: errors.ReadroomError) -> Reply:
         """The reply for an error, in the contract's words."""
         reply = self._worded(error)
+        if self.news is not None:
+            reply = self.news.told(reply)
         if self._over or not self._gatekeeper.counts:
             return reply
         decision, rule = "allowed", None
@@ -283,12 +321,25 @@ class CallContext:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self.news is not None:
+            if not self._over and self._request is not None:
+                self.news.note_failed(self._request)
+            if isinstance(error, errors.ReadroomError):
+                self.news.explain(error)
+            self.news.end()
         if error is not None and not self._over:
+            self.news = None  # nobody reads this reply
             self.refusal(
                 error if isinstance(error, errors.ReadroomError) else errors.Internal(type(error).__name__)
             )
 
+    def told(self, reply: Reply, result: Result) -> Reply:
+        """A reply to the attempt, with the changes that it reports."""
+        return reply if self.news is None else self.news.told(reply, shown_by(result))
+
     def _worded(self, error: errors.ReadroomError) -> Reply:
+        if self.news is not None:
+            self.news.explain(error)
         wording = self._wording or self._record.worded(self._tool, self._arguments)
         return wording.render_error(error, self._cap)
 

@@ -121,6 +121,15 @@ class IndexCache:
         """Whether the index of a file of that size is continued when the file grows."""
         return size >= self._policy.from_bytes
 
+    def only_grew(self, source: Source, before: Version) -> bool:
+        """Whether a file begins as it was, as far as some blocks say of what was indexed of it by then."""
+        if not _grown(before, source.version):
+            return False
+        name = (before.device, before.inode, source.real)
+        found = (kept for key, kept in self._kept.items() if key[:3] == name)
+        kept = next((kept for kept in found if kept.version.size <= before.size), None)
+        return kept is not None and line_index.still_there(kept.index, source, INDEX_SPOTS)
+
     def close(self) -> None:
         """Release temporary files."""
         self.expansions.close()

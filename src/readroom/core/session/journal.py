@@ -7,7 +7,7 @@ Does not know: where they are written; a server does (`ledger`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeAlias
 
 from msgspec import Struct
 
@@ -15,6 +15,7 @@ from readroom.core.caller import Caller
 from readroom.core.errors import ReadroomError
 from readroom.core.session.conversation import ShownLines
 from readroom.core.values import Fact, Request
+from readroom.core.values.history import Author
 
 
 class Entry(Struct, frozen=True):
@@ -55,6 +56,10 @@ class Entry(Struct, frozen=True):
     level: str | None = None
 
 
+Made: TypeAlias = tuple[Author, int]
+"""Who made a change, and when, in nanoseconds since the epoch."""
+
+
 class Journal(Protocol):
     """Where the calls of one workspace are recorded. Safe to share between threads."""
 
@@ -67,6 +72,9 @@ class Journal(Protocol):
 
     def write(self, *entries: Entry) -> ReadroomError | None:
         """Record calls; returns the error if not all were recorded."""
+
+    def made(self, digits: str, at_ns: int) -> Made | None:
+        """Who made the change at about that time after which a file had that hash. Raises LedgerFailed."""
 
     def close(self) -> None:
         """Release it."""

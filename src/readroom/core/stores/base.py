@@ -17,7 +17,7 @@ from readroom.core.caller import Owner
 from readroom.core.closeable import Closeable
 from readroom.core.deadline import Deadline
 from readroom.core.paths import WorkPath
-from readroom.core.values import Bytes, Entry, Names, Stat, Version
+from readroom.core.values import Bytes, Entry, EntryKind, Names, Stat, Version
 from readroom.core.values.commands import Lost
 from readroom.core.values.files import Warn
 
@@ -75,6 +75,12 @@ class Folder(Closeable, Protocol):
         """A descriptor from which a child process may walk it; None if there is none."""
 
 
+CONFINED: Mapping[str, str] = {
+    "kernel": "links cannot lead out: the kernel resolves every path beneath the root (openat2)",
+    "walk": "links cannot lead out: every part of a path is opened by itself, following no link",
+}
+"""What `Store.confinement` means, for people and models."""
+
 Step: TypeAlias = Callable[[WorkPath, bool], None]
 """Called with a name that is about to be removed, and whether it is a folder."""
 
@@ -92,6 +98,11 @@ class WriteTarget(Closeable, Protocol):
     @property
     def real(self) -> WorkPath:
         """The name with links in its folder followed; a link at the name itself is not."""
+
+    @property
+    def spelling(self) -> str:
+        """The last part of the name as it was asked for, which differs from that of `real` only where the
+        file system takes both for one and has the other."""
 
     @property
     def folders(self) -> Sequence[WorkPath]:
@@ -190,32 +201,56 @@ class WriteTarget(Closeable, Protocol):
 # -----------------------------------------------------------------------------
 
 
+class Kept(Struct, frozen=True):
+    """Mode and time of something that comes back, in nanoseconds since the epoch."""
+
+    mode: int
+    mtime_ns: int
+
+
 class PutFile(Struct, frozen=True):
     """A file with those bytes at a name, in place of `over`, as `open` returned it.
 
-    None means that there must be none: a new file gets `mode`, less what the system takes from that, and
-    missing folders above it are made.
+    None means that there must be none: a new file gets `mode`, less what the system takes from that, or
+    has `exactly` the mode and time that it had once; missing folders above it are made.  With `respelled`
+    the name is afterwards spelled as it was asked for.
     """
 
     place: WriteTarget
     pieces: Iterable[bytes]
     over: Source | None = None
     mode: int = 0o666
+    exactly: Kept | None = None
+    respelled: bool = False
+
+
+Inside: TypeAlias = Mapping[str, tuple[EntryKind, int, int]]
+"""The names below a folder, by their path in it, with kind, size and time of change; folders have zeros."""
+
+
+def as_inside(stat: Stat) -> tuple[EntryKind, int, int]:
+    """How a name below a folder is compared."""
+    return (stat.kind, 0, 0) if stat.kind is EntryKind.FOLDER else (stat.kind, stat.size, stat.mtime_ns)
 
 
 class RemoveEntry(Struct, frozen=True):
     """What `look` found at a name is removed, a folder with everything in it.
 
-    `expected` is the state of a file, as `open` gave it; None for any state.
+    `expected` is the state of a file, as `open` gave it; None for any state.  A folder must have exactly the
+    names `inside`, unless that is None.
     """
 
     place: WriteTarget
     found: Stat
     expected: Version | None = None
+    inside: Inside | None = None
 
 
 class RenameEntry(Struct, frozen=True):
-    """What `look` found at a name gets another, which must be free; folders above that are made."""
+    """What `look` found at a name gets another, which must be free; folders above that are made.
+
+    If both are one for the file system, the name gets the spelling of the other.
+    """
 
     place: WriteTarget
     to: WriteTarget
@@ -228,7 +263,37 @@ class MakeEntry(Struct, frozen=True):
     place: WriteTarget
 
 
-Change: TypeAlias = PutFile | RemoveEntry | RenameEntry | MakeEntry
+class MakeLink(Struct, frozen=True):
+    """A symbolic link at a name that must be free; folders above it are made."""
+
+    place: WriteTarget
+    target: str
+    mtime_ns: int | None = None
+
+
+class TreeEntry(Struct, frozen=True):
+    """A name of a folder that comes back: its path inside, "" for the folder itself, and what it was."""
+
+    inside: str
+    kind: EntryKind
+    mode: int = 0o666
+    mtime_ns: int | None = None
+    data: bytes = b""
+    target: str = ""
+
+
+class PutTree(Struct, frozen=True):
+    """A folder with everything in it, in one step, at a name that must be free; folders above it are made.
+
+    `entries` begin with the folder itself; each folder comes before what is in it, and that before anything
+    else.
+    """
+
+    place: WriteTarget
+    entries: Sequence[TreeEntry]
+
+
+Change: TypeAlias = PutFile | RemoveEntry | RenameEntry | MakeEntry | MakeLink | PutTree
 
 
 class Leftover(Struct, frozen=True):
@@ -296,6 +361,12 @@ class Store(Protocol):
 
     def version(self, path: WorkPath) -> Version | None:
         """The identity of what is at a path, links followed; None if nothing is, which is common."""
+
+    def is_still(self, path: WorkPath, version: Version | None) -> bool:
+        """Whether what is at a path surely has that version, None for nothing; looks at one name, quickly.
+
+        Links are not followed: for a name that leads through one, `version` has the answer.
+        """
 
     def close(self) -> None:
         """Release the root; a second call does nothing."""

@@ -101,6 +101,9 @@ class OutputsMount:
         except (NotFound, OutputGone):
             return None
 
+    def is_still(self, path: WorkPath, version: Version | None) -> bool:
+        return self.version(path) == version
+
     def close(self) -> None:
         """Does nothing: the outputs are closed by their owner."""
 

@@ -31,7 +31,8 @@ _BLANK = re.compile(rb"\s*")
 _IDS = (4, 5)
 """The version of the format since which cells have ids."""
 
-KINDS = ("code", "markdown", "raw")
+CODE = "code"
+KINDS = (CODE, "markdown", "raw")
 _ID_DIGITS = 8
 
 
@@ -62,12 +63,16 @@ class Cell(Struct, frozen=True):
 
 
 class Notebook(Struct, frozen=True):
-    """The cells of a notebook in order, the spans of the lists they are in, and the version of its format."""
+    """The cells of a notebook in order, the spans of the lists they are in, and the version of its format.
+
+    `language` is that of its kernel, if it says so.
+    """
 
     data: bytes
     cells: Sequence[Cell]
     arrays: Sequence[Span]
     version: tuple[int, int]
+    language: str | None = None
 
 
 class Replacement(Struct, frozen=True):
@@ -97,9 +102,31 @@ def parsed(data: bytes, deadline: Deadline) -> Notebook | None:
         for number, array in enumerate(arrays)
         for span in _checked(_elements(data, array.start), deadline)
     ]
-    return Notebook(
-        data, cells, arrays, (_number(data, members, "nbformat"), _number(data, members, "nbformat_minor"))
+    version = _number(data, members, "nbformat"), _number(data, members, "nbformat_minor")
+    return Notebook(data, cells, arrays, version, _language_of(_value(data, members.get("metadata"))))
+
+
+def _language_of(metadata: object) -> str | None:
+    """The language that the metadata of a notebook or of a cell name."""
+    places = (
+        *(("language_info", "name"), ("kernelspec", "language")),
+        *(("vscode", "languageId"), ("dotnet_interactive", "language"), ("polyglot_notebook", "kernelName")),
     )
+    for outer, inner in places:
+        named = metadata.get(outer) if isinstance(metadata, dict) else None
+        found = named.get(inner) if isinstance(named, dict) else None
+        if isinstance(found, str):
+            return found
+    return None
+
+
+def language_in(book: Notebook, cell: Cell | None) -> str | None:
+    """The language of a code cell, or of a new one; None if it is unknown."""
+    if cell is None:
+        return book.language or (_language(book) if book.version[0] < 4 else None)
+    own = _value(book.data, cell.members.get("language"))
+    said = _language_of(_value(book.data, cell.members.get("metadata")))
+    return own if isinstance(own, str) else said or book.language
 
 
 def _is_json(data: bytes) -> bool:
@@ -327,7 +354,7 @@ def new_cell(book: Notebook, kind: str, source: str, style: Style, taken: set[st
     is_old = book.version[0] < 4
     parts: dict[str, bytes] = {"cell_type": _quoted(kind, style), "metadata": b"{}"}
     name = "source"
-    if kind == "code":
+    if kind == CODE:
         parts["outputs"] = b"[]"
         if is_old:
             name = "input"

@@ -33,6 +33,7 @@ from readroom.core.values.files import Version as Version
 from readroom.core.values.files import Warn as Warn
 from readroom.core.values.find import FindRequest as FindRequest
 from readroom.core.values.find import FoundFile
+from readroom.core.values.history import PastRequest, PastResult
 from readroom.core.values.many import ReadManyRequest, ReadManyResult
 from readroom.core.values.options import NATIVE_READ, NATIVE_SEARCH, ReadOptions, SearchOptions
 from readroom.core.values.packing import ProgramRequest, ProgramResult
@@ -146,6 +147,7 @@ Request: TypeAlias = (
     | changes.WriteRequest
     | CommandRequest
     | changes.NameRequest
+    | PastRequest
     | ProgramRequest
 )
 
@@ -327,6 +329,7 @@ Result: TypeAlias = (
     | changes.WriteResult
     | CommandResult
     | changes.NameResult
+    | PastResult
     | ProgramResult
 )
 

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from readroom.core.values.files import Warn
+from readroom.core.values.files import EntryKind, Warn
 
 Verbosity: TypeAlias = Literal["silent", "concise", "normal", "verbose", "full"]
 """How much of the output a reply shows."""
@@ -227,6 +227,66 @@ class Output(Struct, frozen=True):
         )
 
 
+# -----------------------------------------------------------------------------
+# What changed in the workspace while a command ran.
+# -----------------------------------------------------------------------------
+
+TreeAction: TypeAlias = Literal["created", "changed", "deleted", "moved"]
+
+Followed: TypeAlias = Literal["all", "visible", "no"]
+"""The names that were compared: "visible" leaves out those that are ignored or denied."""
+
+CHANGES_NAMED = 100
+"""Changed names in a result; more are counted. A formatter or a code generator changes fewer."""
+
+
+class TreeChange(Struct, frozen=True):
+    """A name that is not as it was before a command.
+
+    Attributes:
+        action: What became of it.
+        kind: What it is, or was.
+        path: The name, before the command if it was moved.
+        to: The name that it has now, if it was moved.
+        names: How many names below a folder went the same way.
+        content_hash: Of a file that is there now, if it is known.
+    """
+
+    action: TreeAction
+    kind: EntryKind
+    path: str
+    to: str | None = None
+    names: int = 0
+    content_hash: str | None = None
+
+
+class TreeChanges(Struct, frozen=True):
+    """Changes of the workspace while a command ran, by it or by others.
+
+    Attributes:
+        named: The changes by path; those below a changed folder are counted there.
+        total: How many there are; the first `CHANGES_NAMED` are named.
+        ignored: Changed names that ignore files hide.
+        denied: Changed names that policy denies.
+        followed: Which names were compared.
+        problem: Why none were, if so.
+    """
+
+    named: tuple[TreeChange, ...] = ()
+    total: int = 0
+    ignored: int = 0
+    denied: int = 0
+    followed: Followed = "all"
+    problem: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.total or self.ignored or self.denied or self.problem)
+
+
+UNCHANGED = TreeChanges()
+"""Nothing changed."""
+
+
 class RunResult(Struct, frozen=True):
     """The result of a command.
 
@@ -242,6 +302,7 @@ class RunResult(Struct, frozen=True):
         confinement: What confined it to the workspace.
         network: Whether it could use the network.
         kept: Whether the outputs can be read after this call.
+        changes: What changed in the workspace while it ran.
         warnings: Further remarks.
     """
 
@@ -256,6 +317,7 @@ class RunResult(Struct, frozen=True):
     network: bool
     shell: str = "bash"
     kept: bool = True
+    changes: TreeChanges = UNCHANGED
     warnings: Sequence[Warn] = ()
 
     @property
@@ -286,6 +348,7 @@ class Background(Struct, frozen=True):
         timed_out: The time limit ended it.
         left: Processes of its own that were ended after it; None if they cannot be counted.
         problem: Why it was not started, or why its end is not known.
+        changes: What changed in the workspace while it ran; nothing before its end.
         warnings: Further remarks.
     """
 
@@ -307,6 +370,7 @@ class Background(Struct, frozen=True):
     timed_out: bool = False
     left: int | None = 0
     problem: str = ""
+    changes: TreeChanges = UNCHANGED
     warnings: tuple[Warn, ...] = ()
 
     @property

@@ -47,6 +47,16 @@ from readroom.core.values.commands import (
     WatchResult,
 )
 from readroom.core.values.files import BytesRequest, BytesResult, ResolveRequest, ResolveResult
+from readroom.core.values.history import (
+    DiffRequest,
+    DiffResult,
+    ForgetRequest,
+    ForgetResult,
+    HistoryRequest,
+    HistoryResult,
+    UndoRequest,
+    UndoResult,
+)
 from readroom.core.values.many import ReadManyRequest, ReadManyResult
 from readroom.core.values.packing import PackRequest, PackResult
 
@@ -121,6 +131,17 @@ def _of_background(
     perform = f"{_ENGINE}command.background:{name}"
     return Verb(
         request, result, perform, traces="command", shown=_SHOWN + "shown_by_run", **{"paths": (), **more}
+    )
+
+
+def _of_past(request: type[values.Request], result: type[values.Result], name: str, **more: Any) -> Verb:
+    """The row of a call about the history. It names its paths itself: what they meant may be gone."""
+    perform = f"{_ENGINE}past.{name}" if ":" in name else f"{_ENGINE}past:{name}"
+    return Verb(
+        request,
+        result,
+        perform,
+        **{"traces": "edit", "paths": (), "near": frozenset(), "time_limit": "change_timeout_s", **more},
     )
 
 
@@ -211,6 +232,10 @@ VERBS = (
     _of_names(MakeFolderRequest, FolderResult, "make_folder"),
     _of_names(MoveRequest, MoveResult, "move", paths=("path", "destination")),
     _of_names(TrashRequest, TrashResult, "trash"),
+    _of_past(HistoryRequest, HistoryResult, "listing", traces="none"),
+    _of_past(DiffRequest, DiffResult, "diff", traces="none"),
+    _of_past(UndoRequest, UndoResult, "undo:perform"),
+    _of_past(ForgetRequest, ForgetResult, "forget"),
 )
 
 BY_REQUEST: Mapping[type[values.Request], Verb] = MappingProxyType({verb.request: verb for verb in VERBS})

@@ -274,7 +274,7 @@ class Archives:
                 problem = f"it is nested in {depth} other archives, more than are opened"
                 raise errors.BadDocument(path, origin.container.form, problem, "Ask the user to unpack it.")
             store = MemberStore(origin, self._contents, deadline)
-            rules = guard.refresh()
+            rules = guard.rules_at(path)
             # The results of an archive already name members, also those of archives inside it.
             return Guard(store, rules if isinstance(guard.store, MemberStore) else inside(rules))
         except BaseException:

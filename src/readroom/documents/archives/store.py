@@ -276,6 +276,9 @@ class MemberStore(Struct, dict=True):
             return None
         return None if member is None else self._version(member)
 
+    def is_still(self, path: WorkPath, version: Version | None) -> bool:
+        return self.version(path) == version
+
     def place(self, path: WorkPath) -> WriteTarget:
         """Raises ReadOnlyPlace: nothing can be changed."""
         raise errors.ReadOnlyPlace(path)

@@ -41,7 +41,7 @@ def denied_in(guard: Guard, source: Source, path: str) -> Denies:
 
     @cache
     def rules() -> Rules:
-        return inside(guard.refresh())  # on first use: most documents have no attachments
+        return inside(guard.rules_at(source.real))  # on first use: most documents have no attachments
 
     def denies(name: str) -> bool:
         levels = name.split(f"{BORDER}/")

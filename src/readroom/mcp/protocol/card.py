@@ -44,12 +44,15 @@ class Card(msgspec.Struct, frozen=True):
         """The value of `serverInfo`."""
         return {"name": self.name, "title": self.title, "version": self.version}
 
-    @property
-    def capabilities(self) -> dict[str, Any]:
-        """The server's capabilities; it sends no notifications about changes."""
-        offered: dict[str, Any] = {"logging": {}}
+    def capabilities(self, *, stateless: bool) -> dict[str, Any]:
+        """The server's capabilities; of changes it tells only those of single resources.
+
+        `logging` has been deprecated since 2026-07-28: a request may still ask for messages about itself.
+        """
+        offered: dict[str, Any] = {} if stateless else {"logging": {}}
         if "resources/list" in self.methods:
-            offered["resources"] = {"listChanged": False, "subscribe": False}
+            subscribe = (eras.LISTEN if stateless else eras.SUBSCRIBE) in self.methods
+            offered["resources"] = {"listChanged": False, "subscribe": subscribe}
         if "tools/list" in self.methods:
             offered["tools"] = {"listChanged": False}
         return offered
@@ -59,7 +62,7 @@ class Card(msgspec.Struct, frozen=True):
         known = version in eras.HANDSHAKE_VERSIONS
         return {
             "protocolVersion": version if known else eras.HANDSHAKE_VERSIONS[-1],
-            "capabilities": self.capabilities,
+            "capabilities": self.capabilities(stateless=False),
             "serverInfo": self.info,
             "instructions": self.instructions,
         }
@@ -68,7 +71,7 @@ class Card(msgspec.Struct, frozen=True):
         """The result of `server/discover`."""
         return {
             "supportedVersions": list(eras.STATELESS_VERSIONS),
-            "capabilities": self.capabilities,
+            "capabilities": self.capabilities(stateless=True),
             "instructions": self.instructions,
         }
 

@@ -137,6 +137,10 @@ Event: TypeAlias = messages.Answer | ToolCall | CallCancelled | Notice
 """The effect of a message: an answer to send, a call to perform, a call to stop, or a notice."""
 
 
+Numbers: TypeAlias = tuple[int, ...]
+"""The state of a resource, for comparison only."""
+
+
 class Agreement(msgspec.Struct, frozen=True):
     """The negotiated state of a connection; enough for another process to continue with it."""
 
@@ -144,6 +148,7 @@ class Agreement(msgspec.Struct, frozen=True):
     version: str
     client: str | None
     level: str | None
+    subscribed: dict[str, Numbers | None] = {}
 
 
 class Connection:
@@ -159,6 +164,8 @@ class Connection:
         self._envelopes = both or state is State.STATELESS
         self._version = eras.HANDSHAKE_VERSIONS[-1]
         self._level: str | None = None
+        self.subscribed: dict[str, Numbers | None] = {}
+        """The resources of whose changes the client wants to hear, each in the state that it had then."""
         self._running: dict[messages.Id, ToolCall] = {}
         # Calls may be answered from other threads than the receiving one.
         self._lock = threading.Lock()
@@ -166,7 +173,7 @@ class Connection:
     @property
     def agreement(self) -> Agreement:
         """The negotiated state; may be set to that of another process."""
-        return Agreement(self.state, self._version, self.client, self._level)
+        return Agreement(self.state, self._version, self.client, self._level, dict(self.subscribed))
 
     @agreement.setter
     def agreement(self, other: Agreement) -> None:
@@ -174,6 +181,7 @@ class Connection:
             *(other.state, other.version),
             *(other.client, other.level),
         )
+        self.subscribed = dict(other.subscribed)
 
     @property
     def running(self) -> list[ToolCall]:
@@ -244,6 +252,24 @@ class Connection:
         return messages.notification(
             "notifications/message", {"level": level, "logger": self._card.name, "data": words}
         )
+
+    def acknowledged(self, call: ToolCall, honored: dict[str, Any], more: dict[str, Any]) -> bytes:
+        """The first message of a subscription: what its client will hear of; `more` is for `_meta`."""
+        return messages.notification(
+            "notifications/subscriptions/acknowledged",
+            {"notifications": honored, "_meta": {**more, eras.SUBSCRIPTION_META: call.id}},
+        )
+
+    def updated(self, uri: str, call: ToolCall | None = None) -> bytes:
+        """A notification that a resource has changed; `call` opened the subscription, if a call did."""
+        parameters: dict[str, Any] = {"uri": uri}
+        if call is not None:
+            parameters["_meta"] = {eras.SUBSCRIPTION_META: call.id}
+        return messages.notification("notifications/resources/updated", parameters)
+
+    def over(self, call: ToolCall) -> messages.Answer | None:
+        """The answer that ends a subscription; None if the client has ended it."""
+        return self.answer(call, {"_meta": {eras.SUBSCRIPTION_META: call.id}})
 
     def _settle(self, call: ToolCall) -> bool:
         """Remove a call; whether its client still waits."""

@@ -42,8 +42,16 @@ LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "ale
 _BOTH: Final = frozenset(
     ("tools/list", "tools/call", "resources/list", "resources/read", "resources/templates/list")
 )
-HANDSHAKE_METHODS: Final = _BOTH | {"initialize", "ping", "logging/setLevel"}
-STATELESS_METHODS: Final = _BOTH | {"server/discover"}
+SUBSCRIBE: Final = "resources/subscribe"
+UNSUBSCRIBE: Final = "resources/unsubscribe"
+LISTEN: Final = "subscriptions/listen"
+"""Since 2026-07-28 in place of the other two: its answer comes when the client hears no more."""
+
+HANDSHAKE_METHODS: Final = _BOTH | {"initialize", "ping", "logging/setLevel", SUBSCRIBE, UNSUBSCRIBE}
+STATELESS_METHODS: Final = _BOTH | {"server/discover", LISTEN}
+
+SUBSCRIPTION_META: Final = "io.modelcontextprotocol/subscriptionId"
+"""In all messages of a subscription: the id of the request that opened it."""
 
 CACHEABLE: Final = frozenset(
     ("tools/list", "resources/list", "resources/read", "resources/templates/list", "server/discover")

@@ -39,6 +39,15 @@ def _read(params: Params) -> str | None:
     return None if isinstance(params.get("uri"), str) else "'uri' must be a string"
 
 
+def _listen(params: Params) -> str | None:
+    wanted = params.get("notifications")
+    if not isinstance(wanted, dict):
+        return "'notifications' must be an object"
+    uris = wanted.get("resourceSubscriptions")
+    fits = uris is None or (isinstance(uris, list) and all(isinstance(uri, str) for uri in uris))
+    return None if fits else "'resourceSubscriptions' must be a list of strings"
+
+
 def _initialize(params: Params) -> str | None:
     if not isinstance(params.get("protocolVersion"), str):
         return "'protocolVersion' must be a string"
@@ -65,6 +74,9 @@ _CHECKS: Final[Mapping[str, Callable[[Params], str | None]]] = {
     "resources/list": _paginated,
     "resources/templates/list": _paginated,
     "resources/read": _read,
+    eras.SUBSCRIBE: _read,
+    eras.UNSUBSCRIBE: _read,
+    eras.LISTEN: _listen,
 }
 
 

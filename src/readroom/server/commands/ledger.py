@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -20,6 +19,7 @@ from readroom.cli.exits import ExitCode
 from readroom.cli.folders import Folder
 from readroom.cli.options import json_option, option, subcommand
 from readroom.core.errors import BadValue, UsageError
+from readroom.core.moments import as_iso, moment
 from readroom.core.quoting import as_given
 from readroom.server.ledger import LedgerPolicy, open_book, queries
 from readroom.server.ledger.ledger import Head, Ledger
@@ -40,7 +40,7 @@ def fact_of(row: Row) -> dict[str, object]:
     fields = dict(zip(COLUMNS, row.values(), strict=True))
     return {
         **fields,
-        "time": _time(row.event.time_us, "%Y-%m-%dT%H:%M:%S.%fZ"),
+        "time": as_iso(row.event.time_us),
         "arguments": decoded(row.event.arguments or "null"),
         "shown": decoded(row.event.shown),
     }
@@ -323,23 +323,8 @@ def _opened(root: str | None, config: str | None, file: str | None, *, make: boo
         book.close()
 
 
-_AGO = re.compile(r"(\d+(?:\.\d+)?)(m|h|d|w)")
-_SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-
-
 def _moment(name: str, text: str | None) -> int | None:
-    """Microseconds since 1970 of "2h" (ago), a day, or a day and a time."""
-    if text is None:
-        return None
-    ago = _AGO.fullmatch(text)
-    if ago is not None:
-        return time.time_ns() // 1000 - int(float(ago[1]) * _SECONDS[ago[2]] * 1_000_000)
-    try:
-        moment = datetime.fromisoformat(text)
-        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1_000_000)
-    except (ValueError, OverflowError):
-        advice = "Use 30m, 2h, 7d or 2w (ago), 2026-01-31, or 2026-01-31T12:00 (UTC)."
-        raise BadValue(name, text, "is not a valid time", advice) from None
+    return None if text is None else moment(name, text)
 
 
 def _head(text: str) -> Head:

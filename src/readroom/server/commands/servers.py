@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from readroom.cli.answers import Where
 from readroom.cli.exits import ExitCode
 from readroom.cli.mcp import one_folder, repeated_options, server_options
-from readroom.cli.options import flag, open_option, option, port_option, subcommand
+from readroom.cli.options import flag, open_option, option, place_options, port_option, subcommand
 from readroom.core.errors import BadValue, UsageError
 from readroom.core.extras import OF_SERVING, serves
 from readroom.core.limits import HTTP_PORT
@@ -164,6 +164,7 @@ serve = subcommand(
     "serve",
     _serve,
     *server_options(),
+    *place_options(),
     option("--host", "Address to listen on.", default=_HOST),
     port_option(HTTP_PORT),
     option("--socket", "Listen on a Unix socket instead, for this user only.", metavar="PATH"),

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias, final
 import msgspec
 
 from readroom.cli import output
+from readroom.cli.roots import roots_of
 from readroom.core import config
 from readroom.core.errors import StateFailed
 from readroom.server.admission import Auth, Keys
@@ -125,7 +126,10 @@ class Service:
 
     def _server(self) -> str:
         """The identity of a server, the same for all its processes: the served workspaces."""
-        roots = {name: os.path.realpath(where.root or ".") for name, where in self._places.items()}
+        roots = {
+            name: "\n".join((os.path.realpath(where.root or "."), *roots_of(where.root)[1:]))
+            for name, where in self._places.items()
+        }
         served = msgspec.json.encode(
             [self._contract, sorted(os.fsencode(f"{name}\n{root}") for name, root in roots.items())]
         )

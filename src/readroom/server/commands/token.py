@@ -54,8 +54,11 @@ def _create(
     Only the token goes to standard output, so that a script can use it.
     """
     from readroom.core.contracts import NAMES, contract
+    from readroom.core.contracts.native.calls import HISTORY
+    from readroom.core.review import REVIEW
 
     known = {tool.name for name_ in NAMES for tool in contract(name_).offered(commands=True)}
+    known |= {HISTORY, REVIEW}
     for tool in tools:
         if tool not in known:
             advice = f"{did_you_mean(tool, known)}The tools are: {', '.join(sorted(known))}."
@@ -204,7 +207,7 @@ token = click.Group(
             ),
             option(
                 "--tool tools",
-                "A tool that it may call; may be repeated. Default: all.",
+                "A tool that it may call, or review; may be repeated. Default: all tools.",
                 multiple=True,
                 metavar="TOOL",
             ),

@@ -24,12 +24,13 @@ from readroom.core.values import Reply
 from readroom.mcp.access import Access
 from readroom.mcp.calls import Calls, Failed
 from readroom.mcp.server import Server
-from readroom.server.http import coder, gate, openapi
+from readroom.server.http import coder, gate, history, openapi, review
 from readroom.server.http.access_log import Exchange, Metrics
 from readroom.server.http.asking import Ask, here
 from readroom.server.http.awaiting import called, noted
 from readroom.server.http.conversations import OwnConversations, Sessions, SharedConversations
 from readroom.server.http.errors import JSON, again_later, as_body, headers_of, ok, refused, status_of_code
+from readroom.server.http.history.routes import routes as history_routes
 from readroom.server.http.readiness import Readiness
 from readroom.server.http.routes import SHOWN, Endpoint, as_json, failed, route, whole_body
 from readroom.server.http.streamable import Streamable
@@ -73,7 +74,6 @@ def inside(
     server = Server(
         workspaces.get(None, None).contract(contract_name),
         reply_chars=reply_chars,
-        outputs=workspaces.run_commands,
         shared=False,
     )
     descriptions = _Descriptions(workspaces)
@@ -85,6 +85,8 @@ def inside(
         route("/openapi.json", SHOWN, descriptions.openapi),
         route("/docs", SHOWN, descriptions.docs),
         route("/v1/sessions/{session}/compacted", ["POST"], _compacted),
+        *review.routes(calls),
+        *history_routes(calls),
         Route(PATH, tools, methods=["POST"]),
         *coder.routes(calls, records),
     ]
@@ -259,7 +261,7 @@ def _runs(request: Request) -> bool:
 
 PATH = "/v1/{contract}/{tool}"
 
-_ADDRESS = re.compile(r"/v1/([^/]+)/([^/]+)")
+_ADDRESS = re.compile(rf"(?!{history.PATH}/)/v1/([^/]+)/([^/]+)")
 
 
 class _Answer(Struct, frozen=True):

@@ -35,6 +35,8 @@ class Session(Struct, weakref=True):
     tasks: dict[ToolCall, asyncio.Task[Answer | None]] = field(default_factory=dict)
     requests: int = 0
     """The number of requests being answered."""
+    listens: bool = False
+    """Whether its client has a stream open, at this process."""
     noted: Agreement | None = None
     """The negotiated state of a session, shared with the other processes."""
 

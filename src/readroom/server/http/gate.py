@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from readroom.core import errors
-from readroom.core.caller import Caller, conversation
+from readroom.core.caller import Caller, conversation, trace_of
 from readroom.core.contracts import NAMES, contract
 from readroom.core.limits import SERVE_CALL_S
 from readroom.mcp.access import Access
@@ -62,7 +62,8 @@ _WORDS = frozenset(
         ),
         *("api", "v0", "ui", "static", "sign-in", "sign-out", "session", "calls", "call", "files", "file"),
         *("map", "findings", "ledger", "verify", "processes", "start", "list", "output", "signal"),
-        *("tool-calls", "cancel"),
+        *("tool-calls", "cancel", "history", "change", "diff", "undo", "forget"),
+        *("review", "accept", "reject"),
     )
 )
 _DEEPEST = 6
@@ -323,7 +324,15 @@ class Gate:
         workspace = self._workspaces.get(name, grant)
         exchange.workspace = self._workspaces.default if name is None else name
         session = conversation(exchange.token, exchange.session)
-        caller = Caller(exchange.agent, session, exchange.token, "http")
+        trace = trace_of(headers.get(b"traceparent", b"").decode("latin-1"))
+        caller = Caller(
+            exchange.agent,
+            session,
+            exchange.token,
+            "http",
+            traceparent=trace,
+            sees_others=_is_whole(grant),
+        )
         access = Access(workspace, "", None if grant is None else grant.tools, caller, SERVE_CALL_S)
         opens = self._workspaces.names(grant)
         return {**scope, "path": path, "raw_path": path.encode("ascii"), ACCESS: access, OPENS: opens}
@@ -339,6 +348,11 @@ class Gate:
                 raise errors.Unauthorized("there is none", presented=False)
             raise errors.Unauthorized("it is not of the kind Bearer")
         return await self._sign_in.check(token, exchange)
+
+
+def _is_whole(grant: Grant | None) -> bool:
+    """Whether a token restricts nothing in the workspaces that it opens."""
+    return grant is None or (grant.tools is None and grant.policy is None)
 
 
 _DOORS = ("/static/", "/sign-in", "/sign-out")

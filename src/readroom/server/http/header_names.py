@@ -27,6 +27,7 @@ READ: Final[Mapping[str, str]] = {
     "Mcp-Method": "The method, in requests of MCP since 2026-07-28.",
     "Mcp-Name": "The subject of the method, in the same requests.",
     "Last-Event-Id": "Accepted at most once; no stream is resumed.",
+    "Traceparent": "The trace of a call, for the ledger; a value of another form is ignored.",
     "If-None-Match": "The `ETag` of a file of the dashboard that the browser has.",
     "Upgrade": "Ignored.",
 }

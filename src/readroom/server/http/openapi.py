@@ -13,6 +13,8 @@ from readroom.core.contracts.schema import in_words, properties, schema
 from readroom.core.release import VERSION
 from readroom.server.http.gate import AGENT_PATH, NAME
 from readroom.server.http.header_names import AGENT, READ, SESSION, WRITTEN
+from readroom.server.http.history import PATH
+from readroom.server.http.history import openapi as of_history
 
 # -----------------------------------------------------------------------------
 # The addresses of coder's workspace agent in the OpenAPI document, from the routes of its contract.
@@ -211,6 +213,7 @@ def document(contracts: Iterable[Contract], names: Sequence[str], *, commands: b
         for tool in contract.offered(commands=commands):
             paths[f"/v1/{contract.name}/{tool.name}"] = {"post": _operation(contract, tool)}
         paths |= coder_paths(contract)
+    paths |= of_history.paths(_CALLER_NAMES, _errors())
     paths["/v1/sessions/{session}/compacted"] = {"post": _compacted()}
     paths["/healthz"] = {
         "get": _plain("health", "Whether the server answers.", "application/json", open_=True)
@@ -238,7 +241,7 @@ def document(contracts: Iterable[Contract], names: Sequence[str], *, commands: b
         "paths": paths,
         "x-headers": {"read": READ, "written": WRITTEN},
         "components": {
-            "schemas": _SCHEMAS,
+            "schemas": {**_SCHEMAS, **of_history.SCHEMAS},
             "parameters": {name: _named_by(name) for name in _NAMES},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
@@ -250,7 +253,7 @@ def _operation(contract: Contract, tool: Tool) -> dict[str, Any]:
         "operationId": f"{contract.name}.{tool.name}",
         "summary": tool.title,
         "description": tool.description,
-        "parameters": [{"$ref": f"#/components/parameters/{name}"} for name in _NAMES],
+        "parameters": _CALLER_NAMES,
         "requestBody": {
             "required": True,
             "content": {"application/json": {"schema": tool.input_schema}},
@@ -264,6 +267,8 @@ def _operation(contract: Contract, tool: Tool) -> dict[str, Any]:
 
 _NAMES = (SESSION, AGENT)
 """The headers by which a caller names itself."""
+
+_CALLER_NAMES = [{"$ref": f"#/components/parameters/{name}"} for name in _NAMES]
 
 
 def _named_by(header: str) -> dict[str, Any]:
@@ -338,7 +343,9 @@ def page(contracts: Iterable[Contract], names: Sequence[str], *, commands: bool)
         "JSON with <code>POST</code>, and a token, where one is needed, as "
         "<code>Authorization: Bearer TOKEN</code>. "
         'The same for programs: <a href="/openapi.json">openapi.json</a>.</p>'
-        f"{where}{''.join(parts)}</body></html>"
+        f"{where}<p>What was changed, and how to take it back: <code>GET {PATH}</code>, "
+        f"<code>GET {PATH}/CHANGE/diff</code>, <code>POST {PATH}/undo</code>.</p>"
+        f"{''.join(parts)}</body></html>"
     )
 
 

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any, final
 
 from msgspec import Struct
 from starlette.types import Receive, Scope, Send
 
-from readroom.core.errors import BadRequest
+from readroom.core.errors import BadRequest, Busy
 from readroom.core.limits import MCP_MESSAGE_BYTES
 from readroom.core.limits.session import LEDGER_NAME_CHARS
-from readroom.mcp.calls import Calls
+from readroom.mcp.calls import Calls, share
 from readroom.mcp.pending import PendingCall
 from readroom.mcp.protocol import eras, headers, messages
 from readroom.mcp.protocol.connection import CallCancelled, Connection, Event, Notice, State, ToolCall
@@ -28,124 +27,10 @@ from readroom.mcp.server import WITHOUT_WORK, Sender, Server
 from readroom.server.http.access_log import Exchange
 from readroom.server.http.awaiting import noted, performed
 from readroom.server.http.conversations import Conversations, Session
+from readroom.server.http.event_streams import Reply
 from readroom.server.http.gate import CLIENT_SCOPE, EXCHANGE, MCP_PATH, within
+from readroom.server.http.listening import LISTENERS, Listeners, Look, Stream, stays
 from readroom.server.http.routes import whole_body
-
-# -----------------------------------------------------------------------------
-# The HTTP answer to one MCP message: JSON, or a stream of events if messages precede it.
-# -----------------------------------------------------------------------------
-
-
-class _Every:
-    """Calls a function in the event loop at intervals, until it is stopped."""
-
-    def __init__(self, seconds: float, call: Callable[[], None]) -> None:
-        self._seconds = seconds
-        self._call = call
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._again)
-
-    def stop(self) -> None:
-        self._timer.cancel()
-
-    def _again(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._again)
-        self._call()
-
-
-HTTP_STILL_S = 15.0
-"""Seconds until a client that waits for an MCP answer gets a sign of life: half of
-the shortest timeout of common proxies. As the SDK."""
-
-
-@final
-class Reply:
-    """The answer to one request."""
-
-    def __init__(self, send: Send, *, still_s: float = HTTP_STILL_S) -> None:
-        self.session: str | None = None
-        """The session id that the client must send with its next requests."""
-        self.left = False
-        """Whether the client has left."""
-        self._send = send
-        self._still_s = still_s
-        self._loop = asyncio.get_running_loop()
-        self._streams = self._over = False
-        self._unsent: list[bytes] = []
-        self._sending: asyncio.Task[None] | None = None
-
-    async def answer(self, answer: messages.Answer, status: int) -> None:
-        """Send the answer as the last message; in a stream it has no status of its own."""
-        await self._last(messages.encode(answer), status)
-
-    async def answer_all(self, answers: Sequence[messages.Answer]) -> None:
-        """Send the answers to a batch as the last message."""
-        await self._last(b"[%s]" % b",".join(map(messages.encode, answers)), 200)
-
-    async def _last(self, message: bytes, status: int) -> None:
-        self._over = True
-        if self._sending is not None:
-            await self._sending
-        if self._streams:
-            await self._send({"type": "http.response.body", "body": headers.event(message)})
-        else:
-            await self._whole(status, message, ("content-type", headers.JSON))
-
-    async def refuse(
-        self, status: int, words: str, code: int = eras.INVALID_REQUEST, *, allow: str | None = None
-    ) -> None:
-        """Send a protocol error that names no request."""
-        more = [("content-type", headers.JSON)]
-        more += [] if allow is None else [("allow", allow)]
-        more += [("retry-after", "1")] if status == 503 else []
-        await self._whole(status, messages.encode(messages.refusal(None, code, words)), *more)
-
-    async def empty(self, status: int) -> None:
-        """Send a status without a body."""
-        await self._whole(status, b"")
-
-    def tell(self, message: bytes) -> None:
-        """Send a message before the answer, which starts a stream; from any thread."""
-        with suppress(RuntimeError):  # the loop has ended, and its clients with it
-            self._loop.call_soon_threadsafe(self._put, headers.event(message))
-
-    @contextmanager
-    def still_here(self) -> Iterator[None]:
-        """Keep the connection alive for proxies while the answer is made."""
-        timer = _Every(self._still_s, self._say)
-        try:
-            yield
-        finally:
-            timer.stop()
-
-    def _say(self) -> None:
-        if not self._unsent:
-            self._put(headers.STILL_HERE)
-
-    def _put(self, data: bytes) -> None:
-        if self._over:
-            return
-        self._unsent.append(data)
-        if self._sending is None or self._sending.done():
-            # It ends by itself: cancelling it could cut off a half-sent event.
-            self._sending = asyncio.create_task(self._stream())
-
-    async def _stream(self) -> None:
-        if not self._streams:
-            self._streams = True
-            still = [("cache-control", "no-cache, no-transform"), ("x-accel-buffering", "no")]
-            await self._start(200, ("content-type", headers.EVENTS), *still)
-        while self._unsent:
-            await self._send({"type": "http.response.body", "body": self._unsent.pop(0), "more_body": True})
-
-    async def _whole(self, status: int, body: bytes, *more: tuple[str, str]) -> None:
-        await self._start(status, ("content-length", str(len(body))), *more)
-        await self._send({"type": "http.response.body", "body": body})
-
-    async def _start(self, status: int, *more: tuple[str, str]) -> None:
-        named = more if self.session is None else (*more, (headers.SESSION, self.session))
-        sent = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in named]
-        await self._send({"type": "http.response.start", "status": status, "headers": sent})
-
 
 _METHOD = re.compile(r"[A-Za-z0-9_/.-]{1,64}")
 """Names of methods, of the protocol and ours."""
@@ -191,6 +76,8 @@ class Streamable:
         self._server = server
         self._contract = contract_name
         self._sessions = sessions
+        self._listeners = Listeners(calls)
+        self._is_watchable = eras.SUBSCRIBE in server.card.methods
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request, as an ASGI application."""
@@ -228,7 +115,9 @@ class Streamable:
             await arrival.reply.empty(202)
             return
         event = connection.take(message)
-        if isinstance(event, ToolCall):
+        if isinstance(event, ToolCall) and event.method == eras.LISTEN:
+            answer = await self._listened(arrival, connection, event)
+        elif isinstance(event, ToolCall):
             answer = await self._performed(arrival, connection, event, None)
         else:
             assert isinstance(event, messages.Answer)
@@ -247,10 +136,14 @@ class Streamable:
             await arrival.reply.refuse(404, "Session not found: send initialize to open one")
         elif arrival.scope["method"] == "POST":
             await self._posted(arrival, session or self._sessions.made(owner), opened=session is not None)
+        elif arrival.scope["method"] == "GET" and session is not None and self._is_watchable:
+            await self._streamed(arrival, session)
         elif arrival.scope["method"] != "DELETE":
-            # The server sends nothing unasked. Clients try this, and no log needs to record it.
+            # Clients try this, and no log needs to record it.
             arrival.exchange.reached = session is not None
-            await arrival.reply.refuse(405, "Only POST and DELETE are accepted here", allow="POST, DELETE")
+            allowed = "GET, POST, DELETE" if self._is_watchable and session is not None else "POST, DELETE"
+            words = f"Only {allowed.replace(', DELETE', ' and DELETE')} are accepted here"
+            await arrival.reply.refuse(405, words, allow=allowed)
         elif session is None:
             await arrival.reply.refuse(
                 400, "There is no session to end: the header Mcp-Session-Id is missing"
@@ -340,6 +233,8 @@ class Streamable:
         answer = event if isinstance(event, messages.Answer) else None
         if isinstance(event, ToolCall):
             answer = await self._performed(arrival, session.connection, event, session)
+            if event.method in (eras.SUBSCRIBE, eras.UNSUBSCRIBE):
+                await self._sessions.agreed(session)
             if answer is None and not arrival.reply.left:
                 answer = messages.refusal(event.id, eras.CANCELLED, "Request cancelled")
         return answer
@@ -383,10 +278,75 @@ class Streamable:
         arrival.exchange.code = pending.failed or arrival.exchange.code
         return answer
 
+    async def _listened(
+        self, arrival: _Arrival, connection: Connection, call: ToolCall
+    ) -> messages.Answer | None:
+        """Serve a subscription; its answer, when it ends."""
+        sender = self._sender(arrival, None)
+        token, scope = sender.access.caller.token, arrival.scope[CLIENT_SCOPE]
+        if not self._listeners.has_room(token):
+            return connection.refuse(call, eras.INTERNAL_ERROR, _TOO_MANY, {"code": Busy.code})
+        pending = PendingCall(connection, call, arrival.reply.tell, sender.access.seconds)
+        open_ = partial(self._server.listen, pending, sender)
+        opened = await performed(
+            self._calls, token, pending.deadline, scope, open_, partial(open_, busy=True)
+        )
+        if opened is None or isinstance(opened, messages.Answer):
+            return opened
+        arrival.reply.tell(opened.first)
+        if not await self._heard(arrival, token, opened.messages, stays):
+            return None
+        return connection.over(call)
+
+    async def _streamed(self, arrival: _Arrival, session: Session) -> None:
+        """Serve the stream of a session: what its client hears of by itself."""
+        if not headers.accepted(arrival.headers.get("accept", ""))[1]:
+            await arrival.reply.refuse(406, f"Not Acceptable: the header Accept must name {headers.EVENTS}")
+            return
+        sender = self._sender(arrival, session)
+        token = sender.access.caller.token
+        if session.listens or not self._listeners.has_room(token, share(LISTENERS)):
+            words = _ONE_STREAM if session.listens else _TOO_MANY
+            await arrival.reply.refuse(409 if session.listens else 503, words)
+            return
+        watch = self._server.watch(session.connection, sender)
+
+        def look() -> list[bytes]:
+            watch.follow(dict(session.connection.subscribed))
+            return [session.connection.updated(uri) for uri in watch.changed()]
+
+        async def again() -> bool:
+            """Another process may have taken what the client has subscribed to since."""
+            return await self._sessions.find(session.id, session.owner) is not None
+
+        session.listens = True
+        try:
+            with self._sessions.using(session):
+                arrival.reply.open()
+                if await self._heard(arrival, token, look, again):
+                    await arrival.reply.end()
+        finally:
+            session.listens = False
+
+    async def _heard(
+        self, arrival: _Arrival, token: str, look: Look, before: Callable[[], Awaitable[bool]]
+    ) -> bool:
+        """Keep a stream until it ends; False if its client has left."""
+        over = asyncio.Event()
+
+        def leave() -> None:
+            arrival.reply.left = True
+            over.set()
+
+        arrival.scope[CLIENT_SCOPE].on_leave(leave)
+        with arrival.reply.still_here():
+            await self._listeners.hear(Stream(token, look, arrival.reply.tell, before, over))
+        return not arrival.reply.left
+
     def _sender(self, arrival: _Arrival, session: Session | None) -> Sender:
         access = within(arrival.scope, self._contract)
         name = self._nameless if session is None else session.id
-        return Sender(access, name)
+        return Sender(access, name, apart=session is None)
 
     def _note_call(self, exchange: Exchange, call: ToolCall, sender: Sender) -> None:
         """Record in the exchange which tool was called, as other addresses do."""
@@ -397,6 +357,10 @@ class Streamable:
         exchange.contract = self._contract
         exchange.tool = name if name in record.by_name else ""
         exchange.reached = True
+
+
+_TOO_MANY = "There are too many subscriptions: end one first, or try again later"
+_ONE_STREAM = "This session has a stream already"
 
 
 async def _cancellable(

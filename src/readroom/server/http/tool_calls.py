@@ -233,7 +233,7 @@ def _state_of(access: Access, path: str) -> tuple[Version | None, str]:
     """The version and the hash of a file; none of a file that is not there."""
     found = sha256()
     try:
-        with access.workspace.guard.open(WorkPath(path)) as source:
+        with access.workspace.view(access.caller).services.guard.open(WorkPath(path)) as source:
             at = 0
             while block := source.read_at(at, BLOCK_BYTES):
                 found.update(block)
@@ -279,7 +279,7 @@ def _refusal(access: Access, name: str, intent: str) -> tuple[ReadroomError, str
         return access.workspace.engine.services.commands_off(), ""
     for file in () if noted is None else _files(noted):
         try:
-            access.workspace.targets.find(file.path).close()
+            access.workspace.view(access.caller).services.targets.find(file.path).close()
         except errors.RefusedError as refusal:
             return refusal, words.spelled(file.path, access.workspace.guard.folder or "")
         except ReadroomError:

@@ -66,13 +66,13 @@ class Workspaces:
         with self._lock:
             workspace = self._restricted.get(key)
             if workspace is None:
-                root = whole.guard.folder
-                if root is None:
+                if whole.guard.folder is None:
                     raise BadConfig(
                         policy, "", "it cannot restrict what is not a folder", "Use another token."
                     )
                 settings = config.restricted(whole.settings, policy)
-                workspace = Workspace(root, settings=settings, state=whole.state)
+                store = config.opened_again(whole.guard.store)
+                workspace = Workspace(store, settings=settings, state=whole.state)
                 for oldest in self._restricted.put(key, workspace):
                     # Calls that still run in it are answered: its open files stay open.
                     oldest.close()

@@ -192,6 +192,7 @@ MIGRATIONS: Sequence[Sequence[str]] = (
         )""",
         *sums.TABLES,
     ),
+    ("ALTER TABLE calls ADD COLUMN traceparent TEXT",),
 )
 """The statements of version 1, then of version 2, and so on."""
 

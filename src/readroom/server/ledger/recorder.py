@@ -19,15 +19,19 @@ from typing import TYPE_CHECKING, final
 from msgspec.structs import replace
 
 from readroom.core.caller import Caller
+from readroom.core.contracts import contract
 from readroom.core.contracts.native.calls import arguments as told
 from readroom.core.errors import ReadroomError
 from readroom.core.limits.session import LEDGER_NAME_CHARS, LEDGER_TEXT_CHARS
 from readroom.core.log import log
 from readroom.core.quoting import as_key, as_value
 from readroom.core.session.conversation import ShownLines
-from readroom.core.session.journal import Entry, Journal
+from readroom.core.session.journal import Entry, Journal, Made
+from readroom.core.text import hashes
 from readroom.core.values import Fact, Request
+from readroom.core.values.history import Author
 from readroom.server.ledger import LedgerPolicy, open_book
+from readroom.server.ledger.ledger import Condition
 from readroom.server.ledger.rows import Event, encoded, encoded_spans, shown_path
 
 if TYPE_CHECKING:  # commands that record nothing open no ledger
@@ -181,6 +185,22 @@ class Recorder:
         """Record that a call begins. Raises LedgerFailed or MissingProgram."""
         self.open().append(self._event(replace(entry, outcome=BEGUN)))
 
+    def made(self, digits: str, at_ns: int) -> Made | None:
+        """See `Journal`. Raises LedgerFailed or MissingProgram."""
+        at_us = at_ns // 1000
+        conditions = [
+            Condition("time_us BETWEEN ? AND ?", (at_us - _BEFORE_US, at_us + _AFTER_US)),
+            Condition("workspace = ? AND outcome = ?", (self.workspace, "ok")),
+            Condition("shown LIKE ?", (f"%{hashes.full(digits)}%",)),
+        ]
+        # The first call that had this state is that which made it.
+        for row in self.open().page(conditions, limit=_LOOKED_AT):
+            event = row.event
+            if _is_change(event):
+                author = Author(event.agent, event.token, event.session, event.face, tool=event.tool)
+                return author, event.time_us * 1000
+        return None
+
     def close(self) -> None:
         """Release the ledger."""
         with self._lock:
@@ -218,7 +238,24 @@ class Recorder:
             counter=self._counter,
             duration_us=entry.duration_us,
             level=entry.level,
+            traceparent=entry.caller.traceparent or None,
         )
+
+
+_BEFORE_US, _AFTER_US = 2_000_000, 60_000_000
+"""How long before and after the time of a file the row of its change is looked for, which has the end of a
+call."""
+
+_LOOKED_AT = 20
+"""Rows that are looked at: the first is that of the change, unless others have the same state."""
+
+
+def _is_change(event: Event) -> bool:
+    """Whether a row is of a tool that changes files."""
+    try:
+        return not contract(event.contract).tool(event.tool).read_only
+    except ReadroomError:
+        return False
 
 
 def recorder_of(journal: Journal | None) -> Recorder | None:
@@ -254,7 +291,6 @@ def _name(text: str) -> str:
     return as_key(text[:LEDGER_NAME_CHARS], LEDGER_NAME_BYTES) if text else ""
 
 
-@lru_cache(LEDGER_NAMES)
 def _names(caller: Caller) -> tuple[str, str, str, str]:
     return _name(caller.agent), _name(caller.session), _name(caller.token), _name(caller.face)
 

@@ -2,9 +2,9 @@
 
     hash = sha256(JSON array [format, number, previous, every field in the order of FIELDS])
 
-The format is 1 if the last field, `level`, is null; the field is then not in the array, as in rows made
-before it existed. Otherwise it is 2. The JSON is compact and ASCII, so that the same row has the same bytes
-everywhere.
+The format is 1 if the last two fields, `level` and `traceparent`, are null; they are then not in the array,
+as in rows made before they existed. It is 2 if only the last is null, which is then not in the array, and
+otherwise 3. The JSON is compact and ASCII, so that the same row has the same bytes everywhere.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from readroom.core.session.conversation import ShownLines
 
 _WITHOUT_LEVEL: Final = 1
 _WITH_LEVEL: Final = 2
+_WITH_TRACE: Final = 3
 """The format of the hashed bytes: a row's content decides its format, so that none passes for the other."""
 
 START: Final = "0" * 64
@@ -51,6 +52,7 @@ class Event(Struct, frozen=True):
         counter: The counter of tokens.
         duration_us: From the call to the reply.
         level: The form of a reply that a low budget reduced (outline, counts); None for a full one.
+        traceparent: The trace of which the call was a part, as its client sent it; None without one.
     """
 
     id: str
@@ -74,6 +76,7 @@ class Event(Struct, frozen=True):
     counter: str
     duration_us: int
     level: str | None = None
+    traceparent: str | None = None
 
     @property
     def spans(self) -> Sequence[ShownLines]:
@@ -160,10 +163,12 @@ def from_values(values: Sequence[Any]) -> Row:
 def digest(number: int, previous: str, event: Event) -> str:
     """The hash of a row, 64 hex digits."""
     values = astuple(event)
-    if event.level is None:
-        chained = [_WITHOUT_LEVEL, number, previous, *values[:-1]]
+    if event.traceparent is not None:
+        chained = [_WITH_TRACE, number, previous, *values]
+    elif event.level is not None:
+        chained = [_WITH_LEVEL, number, previous, *values[:-1]]
     else:
-        chained = [_WITH_LEVEL, number, previous, *values]
+        chained = [_WITHOUT_LEVEL, number, previous, *values[:-2]]
     return hashlib.sha256(_as_json(chained)).hexdigest()
 
 

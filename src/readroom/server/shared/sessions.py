@@ -9,18 +9,22 @@ monotonic clock restarts with the machine; a row that all processes share has it
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from functools import cache, cached_property
 from typing import TypeAlias, final
 
+import msgspec
+
 from readroom.core.errors import StateFailed
 from readroom.core.limits import HTTP_SESSION_IDLE_S, HTTP_SESSIONS, SERVE_VISIT_S, SERVE_VISITORS
-from readroom.core.limits.session import SESSION_FILES
+from readroom.core.limits.session import SEEN_FILES, SESSION_FILES
 from readroom.core.log import log
 from readroom.core.lru import LruCache
 from readroom.core.quoting import as_key
+from readroom.core.session.seen import SeenFile
 from readroom.server.database import Database, Execute
 
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
@@ -228,6 +232,15 @@ _TRIM_EVERY = 256
 """Things shown between two checks for too many of them."""
 
 
+def _written(seen: SeenFile | None) -> str | None:
+    """A file as a conversation knows it, for a row: in ASCII, as names may have halves of surrogate pairs."""
+    return None if seen is None else json.dumps(msgspec.to_builtins(seen), separators=(",", ":"))
+
+
+def _read(text: str) -> SeenFile:
+    return msgspec.convert(json.loads(text), SeenFile)
+
+
 Written: TypeAlias = LruCache[tuple[str, str, str], int]
 """By row id, path and hash: the epoch in which this process has written that it was shown."""
 
@@ -246,6 +259,24 @@ class SharedSeen:
     def epoch(self) -> int:
         """The number of its compactions, at the first query. Raises StateFailed."""
         return self._database.look(self._epoch)
+
+    def files(self) -> Sequence[SeenFile]:
+        def work(execute: Execute) -> tuple[int, Sequence[tuple[str]]]:
+            epoch = self._epoch(execute)
+            sql = (
+                "SELECT seen FROM state_seen WHERE conversation = ? AND epoch = ? ORDER BY turn DESC LIMIT ?"
+            )
+            return epoch, execute(sql, (self.row_id, epoch, SEEN_FILES))
+
+        self.epoch, rows = self._database.look(work)
+        return [_read(row[0]) for row in rows]
+
+    def exchange(self, path: str, before: SeenFile | None, after: SeenFile | None) -> bool:
+        if before is not None and before == after:
+            return True  # only its turn would change
+        key, epoch = (self.row_id, as_key(path)), self.epoch
+        was, now = _written(before), _written(after)
+        return self._database.change(lambda execute: _exchanged(execute, key, epoch, was, now))
 
     def advance(self, epoch: int | None) -> int:
         def work(execute: Execute) -> int:
@@ -288,13 +319,50 @@ class SharedSeen:
         return int(rows[0][0]) if rows else 0
 
 
-def _show(execute: Execute, key: tuple[str, str, str], epoch: int) -> None:
+def _exchanged(execute: Execute, key: tuple[str, str], epoch: int, was: str | None, now: str | None) -> bool:
+    """Put what is known of a file in place of what was; False if that is another, of this epoch."""
+    if was is None:
+        execute("DELETE FROM state_seen WHERE conversation = ? AND path = ? AND epoch < ?", (*key, epoch))
+    turn = _turn(execute, key[0])
+    if now is None:
+        sql = (
+            "DELETE FROM state_seen WHERE conversation = ? AND path = ? AND epoch = ? AND seen = ? "
+            "RETURNING 1"
+        )
+        return was is None or bool(execute(sql, (*key, epoch, was)))
+    if was is None:
+        sql = (
+            "INSERT INTO state_seen (conversation, path, seen, epoch, turn) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT (conversation, path) DO NOTHING RETURNING 1"
+        )
+        done = bool(execute(sql, (*key, now, epoch, turn)))
+    else:
+        sql = (
+            "UPDATE state_seen SET seen = ?, turn = ? WHERE conversation = ? AND path = ? AND epoch = ? "
+            "AND seen = ? RETURNING 1"
+        )
+        done = bool(execute(sql, (now, turn, *key, epoch, was)))
+    if turn % _TRIM_EVERY == 0:
+        sql = (
+            "DELETE FROM state_seen WHERE conversation = ? AND path NOT IN (SELECT path FROM state_seen "
+            "WHERE conversation = ? ORDER BY turn DESC LIMIT ?)"
+        )
+        execute(sql, (key[0], key[0], SEEN_FILES))
+    return done
+
+
+def _turn(execute: Execute, row_id: str) -> int:
+    """The number of what is shown now, among all that the conversation was shown."""
     rows = execute(
         "INSERT INTO state_conversations (id, epoch, shows, used_us) VALUES (?, 0, 1, ?) ON CONFLICT (id) "
         "DO UPDATE SET shows = state_conversations.shows + 1, used_us = excluded.used_us RETURNING shows",
-        (key[0], execute.now_us()),
+        (row_id, execute.now_us()),
     )
-    turn = int(rows[0][0])
+    return int(rows[0][0])
+
+
+def _show(execute: Execute, key: tuple[str, str, str], epoch: int) -> None:
+    turn = _turn(execute, key[0])
     execute(
         "INSERT INTO state_shown (conversation, path, hash, epoch, turn) VALUES (?, ?, ?, ?, ?) "
         "ON CONFLICT (conversation, path, hash) DO UPDATE SET epoch = excluded.epoch, turn = excluded.turn",

@@ -304,6 +304,13 @@ _TABLES: Sequence[Sequence[str]] = (
             PRIMARY KEY (server, token, session, name)
         )""",
     ),
+    (
+        # The files that conversations were shown, each as they know it, to tell them of changes once.
+        """CREATE TABLE state_seen (
+            conversation TEXT NOT NULL, path TEXT NOT NULL, seen TEXT NOT NULL,
+            epoch {big} NOT NULL, turn {big} NOT NULL, PRIMARY KEY (conversation, path)
+        )""",
+    ),
 )
 """The statements of version 1, then of version 2, and so on. A released version is never changed."""
 
@@ -461,18 +468,20 @@ def sweep(execute: Execute, steady_us: int) -> None:
         (conversations[0], conversations[0], BUDGET_ACCOUNTS),
     )
     newest = "SELECT id FROM state_conversations ORDER BY used_us DESC LIMIT ?"
-    execute(f"DELETE FROM state_shown WHERE conversation NOT IN ({newest})", (STATE_CONVERSATIONS,))
+    for table in ("state_shown", "state_seen"):
+        execute(f"DELETE FROM {table} WHERE conversation NOT IN ({newest})", (STATE_CONVERSATIONS,))
     execute(
         f"DELETE FROM state_conversations WHERE epoch = 0 AND id NOT IN ({newest})", (STATE_CONVERSATIONS,)
     )
     idle_us = steady_us - int(STATE_KEPT_S * 1_000_000)
     execute("DELETE FROM state_cancelled WHERE time_us < ?", (idle_us,))
     execute("DELETE FROM state_sessions WHERE used_us < ?", (idle_us,))
-    execute(
-        "DELETE FROM state_shown WHERE conversation IN "
-        "(SELECT id FROM state_conversations WHERE used_us < ?)",
-        (before_us,),
-    )
+    for table in ("state_shown", "state_seen"):
+        execute(
+            f"DELETE FROM {table} WHERE conversation IN "
+            "(SELECT id FROM state_conversations WHERE used_us < ?)",
+            (before_us,),
+        )
     # Keep the epochs: text that was compacted away does not return to view after an idle day.
     execute(
         "DELETE FROM state_pieces WHERE EXISTS (SELECT 1 FROM state_outputs o WHERE o.owner = "

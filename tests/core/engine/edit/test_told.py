@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -295,3 +296,110 @@ _BOMB = "<!DOCTYPE a [" + "".join(
 def test_nothing_hostile_stops_a_write(path: str, content: str) -> None:
     reply = written(path, "a\n", content)
     assert not reply.is_error, reply.text[:300]
+
+
+# --- code cells of notebooks ---------------------------------------------------------------------
+
+
+def notebook(*sources: str, language: str | None = "python", kind: str = "code", **metadata: Any) -> bytes:
+    """A notebook of code cells."""
+    cells: list[dict[str, Any]] = [
+        {"cell_type": kind, "metadata": metadata, "source": source, "outputs": [], "execution_count": None}
+        for source in sources
+    ]
+    said = {} if language is None else {"language_info": {"name": language}}
+    return json.dumps({"cells": cells, "metadata": said, "nbformat": 4, "nbformat_minor": 4}).encode()
+
+
+def changed(data: bytes, *edits: dict[str, Any]) -> list[tuple[str, int | None, str]]:
+    with Workspace(MemoryStore({"n.ipynb": data})) as space:
+        reply = space.edit("n.ipynb", digest(data), list(edits))
+        assert not reply.is_error, reply.text
+        codes = ("no_longer_parses", "cut_off", "placeholder")
+        found = [item for item in fact(reply, "warnings") if item["code"] in codes]
+        return [(item["code"], item.get("line"), item["detail"]) for item in found]
+
+
+def replaced(before: str, after: str, **more: Any) -> list[tuple[str, int | None, str]]:
+    return changed(notebook("x = 0\n", before, **more), {"cell": "2", "new_text": after})
+
+
+@each(
+    ("language", "before", "after", "line"),
+    [
+        ("python", "a = 1\nb = (2)\n", "a = 1\nb = (2\n", 2),
+        ("ipython", "%time\nx = 1\n", "%time\nx = [1\n", 2),
+        ("python", "%%time\nx = 1\n", "%%time\n\nx = {1\n", 3),
+        ("python", "%%bash\nif a; then b; fi\n", "%%bash\nif a; then b\n", 3),
+        ("Python3", "x = !ls\ny = (1)", "x = !ls\ny = (1", 2),
+        ("javascript", "f(1);", "f(1;", 1),
+        ("bash", "if a; then b; fi\n", "if a; then b\n", 2),
+        ("ruby", "def a\nend\n", "def a\n", 1),
+    ],
+)
+def test_a_code_cell_that_no_longer_parses_is_told_like_a_file(
+    language: str, before: str, after: str, line: int
+) -> None:
+    ((code, at, detail),) = replaced(before, after, language=language)
+    assert (code, at) == ("no_longer_parses", line)
+    assert detail.startswith("of cell 2: ")
+    assert replaced(after, before, language=language) == []
+    assert replaced(after, after + "\n\n", language=language) == []
+    ((code, at, _),) = changed(notebook(before, language=language), {"old_text": before, "new_text": after})
+    assert (code, at) == ("no_longer_parses", line)
+
+
+MAGICS = [
+    "%matplotlib inline\nimport os\n",
+    "!pip install -q a b && \\\n  ls (\nx = 1",
+    "if x:\n    !ls (\n    %cd ..\nelse:\n    pass\n",
+    "files = !ls *.py\ncode = %sql select (\nx = 1\n",
+    "a.b?\n?c\nnp.*load*?\nd??\n",
+    "%%html\n<p>(\n",
+    "%%writefile a.txt\n(((",
+    "%%timeit -n 3 f(\nx = 1\n",
+    "%load_ext a\n\n%time x = (1)\n",
+    'x = ("%s"\n  % name)\ny = """\n!not (\n"""\n',
+    "x = [\n# a [\n1,\n  2]\nawait f(x)\n",
+    "x = a != b\ny = a %b\n",
+    "%timeit f((x for x in y),\n  dtype=int)\nx = 1\n",
+    "ls a/b\nhead = 1\nhead is None\n",
+    "async with a as b:\n    print(b)\n",
+]
+
+
+@each("source", MAGICS)
+def test_what_is_for_the_kernel_is_no_fault_of_a_cell(source: str) -> None:
+    assert replaced("x = 1\n", source) == []
+    assert replaced(source, source + "\ny = 2\n") == []
+
+
+@each("language", ["R", "julia", "c++17", "java", "unknown", None])
+def test_a_cell_of_a_language_that_is_not_judged_has_no_word(language: str | None) -> None:
+    assert replaced("f(1)\n", "f(1\n", language=language) == []
+
+
+def test_only_code_cells_are_judged_and_each_by_its_own_language() -> None:
+    assert replaced("(a)", "(a", kind="markdown") == []
+    assert replaced("x = (1)", "x = (1", vscode={"languageId": "julia"}) == []
+    ((code, _, _),) = replaced("if a; then b; fi", "if a; then b", vscode={"languageId": "shellscript"})
+    assert code == "no_longer_parses"
+
+
+def test_a_new_cell_that_ends_too_early_and_a_placeholder_are_told() -> None:
+    data = notebook("x = 1\n")
+    ((code, line, detail),) = changed(data, {"cell": "after 1 code", "new_text": "y = [\n  1,\n"})
+    assert (code, line) == ("cut_off", 1)
+    assert detail.startswith("of cell 2: ")
+    assert changed(data, {"cell": "after 1 markdown", "new_text": "y = [\n  1,\n"}) == []
+    ((code, line, _),) = changed(data, {"cell": "1", "new_text": "x = 2\n# ... rest of the code unchanged\n"})
+    assert (code, line) == ("placeholder", 2)
+    assert changed(notebook("x = (\n"), {"cell": "1", "new_text": "x = ((\n"}) == []
+
+
+def test_many_large_cells_take_no_longer_than_one() -> None:
+    source = "x = [1]\n" * 3000
+    data = notebook(*[source] * 40)
+    edits = [{"cell": str(at + 1), "new_text": source + "y = [" * 50} for at in range(40)]
+    found = changed(data, *edits)
+    assert all(code == "no_longer_parses" for code, _, _ in found)

@@ -564,6 +564,9 @@ class Restless:
     def version(self, path: WorkPath) -> Version | None:
         return self._store.version(path)
 
+    def is_still(self, path: WorkPath, version: Version | None) -> bool:
+        return self._store.is_still(path, version)
+
     def close(self) -> None:
         self._store.close()
 

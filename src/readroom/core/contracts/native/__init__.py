@@ -273,5 +273,6 @@ NATIVE = Contract(
     render_error=native_render.render_error,
     to_call=to_call,
     commands=(RUN_COMMAND, native_background.CHECK_COMMAND),
+    tell=native_render.told,
     by_lines=True,
 )

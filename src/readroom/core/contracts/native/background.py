@@ -121,6 +121,10 @@ def _closing(result: WatchResult) -> list[str]:
     parts += [part for output in result.outputs for part in missing_of(output)]
     if state.left:
         parts.append(f"Ended with it: {state.left} process{'' if state.left == 1 else 'es'}.")
+    if state.changes:
+        from readroom.core.contracts.native import changed  # readers do not need it
+
+        parts += changed.sentences(state.changes)
     parts += warning_parts(result.warnings)
     if not result.outputs:
         parts.append(f"Its output grows in {OUTPUTS}/{state.id}.stdout and .stderr.")
@@ -149,6 +153,8 @@ def _next(result: WatchResult) -> Request | None:
 
 def facts_of(result: WatchResult) -> dict[str, Fact]:
     """The facts of a command that runs on."""
+    from readroom.core.contracts.native import changed
+
     matched = result.matched
     return {
         **facts_of_state(result.state),
@@ -158,6 +164,7 @@ def facts_of(result: WatchResult) -> dict[str, Fact]:
         if matched is None
         else {"line": matched[0], "text": matched[1], "stream": matched[2]},
         "outputs": [output_facts(output, kept=True) for output in result.outputs],
+        "changes": changed.facts(result.state.changes),
         **native_facts.common((), _next(result), result.warnings),
     }
 

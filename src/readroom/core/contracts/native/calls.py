@@ -29,6 +29,7 @@ from readroom.core.values import (
     Request,
     changes,
 )
+from readroom.core.values import history as past
 from readroom.core.values.commands import EndRequest, RunRequest, StartedRequest, StartRequest, WatchRequest
 from readroom.core.values.files import BytesRequest, ResolveRequest
 from readroom.core.values.many import ReadManyRequest
@@ -38,6 +39,7 @@ from readroom.core.values.patches import FilePatch
 READ, GREP, FIND, LIST = "read_file", "grep_files", "find_relevant", "list_directory"
 EDIT, WRITE, CHANGE, PATCH = "edit_file", "write_file", "change_files", "apply_patch"
 RUN, CHECK = "run_command", "check_command"
+HISTORY = "history"
 """Tool names, which the record and the calls share."""
 
 _TOOLS = {
@@ -102,6 +104,10 @@ SAID: Mapping[type[Any], Sequence[str]] = {
     changes.MoveRequest: ("path", "destination", "overwrite", "expected_hash", "entries"),
     changes.CopyRequest: ("path", "destination", "expected_hash", "entries"),
     changes.TrashRequest: ("path",),
+    past.HistoryRequest: ("path", "session", "agent", "since_ns", "change", "maximum", "cursor"),
+    past.DiffRequest: ("change", "path"),
+    past.UndoRequest: ("change", "session", "since_ns", "path", "own", "up_to", "parts", "dry_run"),
+    past.ForgetRequest: ("path", "all"),
 }
 """The included fields, in the order of the arguments."""
 
@@ -256,7 +262,12 @@ def spells_tools() -> bool:
 
 def shown(request: Request) -> str:
     """The call for a request, as the reader of the reply can send it."""
-    return _SPELLING.get()(to_call(request))
+    return spelled_call(to_call(request))
+
+
+def spelled_call(call: Call) -> str:
+    """A call as the reader of the reply can send it."""
+    return _SPELLING.get()(call)
 
 
 def write_text(request: changes.WriteRequest) -> tuple[str, str]:

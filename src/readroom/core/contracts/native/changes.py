@@ -249,6 +249,10 @@ def _closing(result: RunResult) -> list[str]:
         parts.append("126: that file is not a program or must not be run.")
     if result.timed_out:
         parts.append(f"{'timeout_s' if spells_tools() else '--timeout-s'} gives it more time.")
+    if result.changes:
+        from readroom.core.contracts.native import changed  # readers do not need it
+
+        parts += changed.sentences(result.changes)
     parts += warning_parts(result.warnings)
     following = _next(result)
     if following is not None:
@@ -299,6 +303,8 @@ def facts_of(
     result: RunResult, to_call: Callable[[Request], Call | None] = native_calls.to_call
 ) -> dict[str, Fact]:
     """The facts of a command, with the calls of a contract."""
+    from readroom.core.contracts.native import changed
+
     omitted = list(islice(_omitted(result), MAX_OMITTED))
     return {
         "command": result.request.command,
@@ -310,6 +316,7 @@ def facts_of(
         "duration_s": round(result.duration_s, 3),
         **native_facts.named(result, "ended", "shell", "confinement", "network"),
         "outputs": [output_facts(output, result.kept) for output in result.outputs],
+        "changes": changed.facts(result.changes),
         **native_facts.common(omitted, _next(result), result.warnings, to_call),
     }
 

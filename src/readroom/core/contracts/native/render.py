@@ -20,8 +20,16 @@ from readroom.core import values
 from readroom.core.contracts.base import reply_tokens
 from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native import outline as native_outline
-from readroom.core.contracts.native.calls import MORE, Aside, closing, ending, shown, uncut
-from readroom.core.contracts.native.facts import timestamp
+from readroom.core.contracts.native.calls import (
+    MORE,
+    Aside,
+    closing,
+    ending,
+    spelled_call,
+    to_call,
+    uncut,
+)
+from readroom.core.contracts.native.facts import OwnCall, timestamp
 from readroom.core.errors import ReadroomError
 from readroom.core.limits import CLOSING_BYTES
 from readroom.core.quoting import quote, shortened
@@ -53,14 +61,16 @@ def render_read(result: values.ReadResult, cap: values.Cap) -> values.Reply:
     return reply(_read_text(result, cap), partial(native_facts.of_read, result), images)
 
 
-def render_error(error: ReadroomError, cap: values.Cap) -> values.Reply:
-    """What happened, what to do, and the call that works."""
+def render_error(error: ReadroomError, cap: values.Cap, own_call: OwnCall = to_call) -> values.Reply:
+    """What happened, what to do, and the call that works; `own_call` is how a contract says a request."""
     text = str(error)
-    if error.next is not None:
-        text += f" Next: {shown(error.next)}"
+    call = None if error.next is None else own_call(error.next)
+    if call is not None:
+        text += f" Next: {spelled_call(call)}"
     if error.detail:
         text += "\n" + _cut(error.detail.rstrip("\n"), max(0, cap.size - byte_size(text) - 1))
-    return replace(reply(_cut(text, cap.size), partial(native_facts.of_error, error)), is_error=True)
+    facts = partial(native_facts.of_error, error, own_call)
+    return replace(reply(_cut(text, cap.size), facts), is_error=True)
 
 
 def reply(
@@ -68,6 +78,13 @@ def reply(
 ) -> values.Reply:
     """A reply whose facts are built when they are asked for."""
     return values.Reply(text, facts, images, build_cost=_Estimate(text, images))
+
+
+def told(reply: values.Reply, words: str) -> values.Reply:
+    """The reply with a bracketed sentence in its closing line: clients that shorten a reply keep its ends."""
+    last = reply.text.rpartition("\n")[2]
+    between = " " if last.startswith("[") and last.endswith("]") else "\n"
+    return replace(reply, text=f"{reply.text}{between}[{words}]")
 
 
 def without_images(whole: values.Reply) -> values.Reply:
@@ -325,6 +342,9 @@ def warning_parts(warnings: Sequence[values.Warn]) -> list[str]:
     for item in warnings[:_LISTED_WARNINGS]:
         if item.code == "left_out":  # its detail lists files
             parts.append(f"Not searched: {item.detail}.")
+            continue
+        if item.code == "folders":
+            parts.append(f"Other folders of this workspace: {item.detail}.")
             continue
         where = "" if item.line is None else f" at line {item.line}"
         if item.column is not None:

@@ -26,6 +26,7 @@ from readroom.core.caller import Owner
 from readroom.core.deadline import Deadline
 from readroom.core.engine.command import shell
 from readroom.core.engine.command.background import Backgrounds
+from readroom.core.engine.command.changed import seen_by
 from readroom.core.engine.command.output import chosen, hidden_in
 from readroom.core.engine.command.running import (
     CHOICE_S,
@@ -39,11 +40,10 @@ from readroom.core.engine.command.running import (
 from readroom.core.engine.services import Job, Services
 from readroom.core.limits import HEAD_BYTES, RUN_MAX_TIMEOUT_S, Limits
 from readroom.core.paths import OUTPUTS, ROOT, WorkPath
-from readroom.core.policy.changes import WriteTargets
 from readroom.core.policy.commands import CommandPolicy
 from readroom.core.policy.guard import Guard
 from readroom.core.policy.rules import Rules
-from readroom.core.sandbox import Sandbox
+from readroom.core.sandbox import Area, Sandbox
 from readroom.core.stores.base import Shelf
 from readroom.core.stores.mount import OutputsMount
 from readroom.core.stores.outputs import KeptStream, Outputs, OwnOutputs
@@ -67,7 +67,8 @@ def perform(services: Services, job: Job[RunRequest]) -> RunResult:
     """Run a command. Raises CommandsOff or NoFolder where commands do not run."""
     if services.commands is None:
         raise services.commands_off()
-    return services.commands.run(job)
+    result = services.commands.run(job)
+    return replace(result, changes=seen_by(services.guard, result.changes)) if result.changes else result
 
 
 def run(runner: Runner, job: Job[RunRequest]) -> RunResult:
@@ -121,6 +122,7 @@ def _result(
         confinement=ran.start.confinement,
         network=runner.policy.network or ran.start.confinement == "none",
         kept=not runner.policy.one_shot,
+        changes=ran.changes,
         warnings=[
             *(shell.misread(job.request.command) if ran.shell.name == "sh" else ()),
             *remarks(ran, kept, runner.limits.run_processes),
@@ -145,9 +147,7 @@ class CommandService:
     def __init__(
         self,
         guard: Guard,
-        visible: Guard,
-        own: Guard,
-        places: WriteTargets,
+        areas: Sequence[Area],
         policy: CommandPolicy,
         limits: Limits,
         shared: Shelf | None = None,
@@ -156,9 +156,8 @@ class CommandService:
 
         Args:
             guard: The guard of the tools.
-            visible: Of names that `guard` denies and `own` allows: commands can read but not change those.
-            own: The guard of the commands.
-            places: Which files must not be changed.
+            areas: The roots as commands have them. They can read but not change names that the guard of the
+                tools denies and the other allows.
             policy: What commands may do.
             limits: Including how much of their output is kept.
             shared: The outputs that other processes of the same server keep.
@@ -166,7 +165,7 @@ class CommandService:
         bounds = (limits.run_kept_bytes, limits.run_session_bytes)
         self._outputs = Outputs(guard.folder or "/", *bounds, shared)
         self._guard = guard
-        self._sandbox = Sandbox(visible, own, places, policy)
+        self._sandbox = Sandbox(areas, policy)
         self._policy = policy
         self._limits = limits
         self._backgrounds = Backgrounds(shared, self._runner)

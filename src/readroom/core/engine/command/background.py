@@ -23,6 +23,7 @@ from readroom.core import errors
 from readroom.core.caller import Owner
 from readroom.core.deadline import Deadline
 from readroom.core.engine.command import shell
+from readroom.core.engine.command.changed import seen_by
 from readroom.core.engine.command.posted import POST_S, Elsewhere, asked, encoded, posted
 from readroom.core.engine.command.process import RUN_DRAIN_S, RUN_GRACE_S, Command
 from readroom.core.engine.command.running import CommandRun, Ran, Runner, ended_code, remarks, require_usable
@@ -41,6 +42,7 @@ from readroom.core.stores.base import Shelf
 from readroom.core.stores.growing import GrowingKeeper
 from readroom.core.stores.outputs import STREAMS
 from readroom.core.values.commands import (
+    UNCHANGED,
     Background,
     EndRequest,
     Lost,
@@ -77,14 +79,22 @@ def watch(services: Services, job: Job[WatchRequest]) -> WatchResult:
     """Look at a command, also after a wait. Raises CommandsOff, NoSuchCommand, BadPattern, Cancelled."""
     if services.commands is None:
         raise services.commands_off()
-    return services.commands.watch(job)
+    return _seen(services, services.commands.watch(job))
 
 
 def end(services: Services, job: Job[EndRequest]) -> WatchResult:
     """End a command; one that has ended stays as it is. Raises CommandsOff, NoSuchCommand, Cancelled."""
     if services.commands is None:
         raise services.commands_off()
-    return services.commands.end(job)
+    return _seen(services, services.commands.end(job))
+
+
+def _seen(services: Services, result: WatchResult) -> WatchResult:
+    """The result with the changed names that the rules of a call let through."""
+    changes = result.state.changes
+    if not changes:
+        return result
+    return replace(result, state=replace(result.state, changes=seen_by(services.guard, changes)))
 
 
 def started(services: Services, job: Job[StartedRequest]) -> StartedResult:
@@ -222,6 +232,7 @@ class _Running:
                     timed_out=ran is not None and ran.timed_out,
                     left=None if ran is None else ran.end.ended,
                     problem="" if failure is None else failure.message,
+                    changes=UNCHANGED if ran is None else ran.changes,
                     warnings=warnings,
                 )
         if self.state is not None and not self.unwanted:

@@ -19,8 +19,10 @@ from msgspec import Struct
 from readroom.core import errors
 from readroom.core.deadline import Deadline
 from readroom.core.engine.command import shell
+from readroom.core.engine.command.changed import Following
 from readroom.core.engine.command.process import Command, End, environment
-from readroom.core.limits import Limits
+from readroom.core.limits import RUN_BACKGROUND_OWN, RUN_FOLLOWED_NAMES, Limits
+from readroom.core.paths import WorkPath
 from readroom.core.policy.commands import PATH, CommandPolicy
 from readroom.core.policy.guard import Guard
 from readroom.core.quoting import first_of
@@ -29,7 +31,7 @@ from readroom.core.sandbox.bubblewrap import Masks, make_devices
 from readroom.core.stores.base import Store
 from readroom.core.stores.outputs import Keeper, KeptStream, OwnOutputs
 from readroom.core.stores.private import remove_tree
-from readroom.core.values.commands import SIGNALLED, RunRequest, StartRequest
+from readroom.core.values.commands import SIGNALLED, RunRequest, StartRequest, TreeChanges
 from readroom.core.values.files import Warn
 
 CHOICE_S = 20.0
@@ -106,6 +108,7 @@ class Ran(Struct, frozen=True):
     duration_s: float
     start: Start
     shell: shell.Shell
+    changes: TreeChanges
 
 
 class Witness(Protocol):
@@ -140,31 +143,34 @@ class CommandRun:
 
     def ran(self) -> Ran:
         """Start the command, keep its output, and wait for its end."""
-        root = self._runner.guard.folder
+        own, place = self._runner.guard.own(WorkPath(self._request.path))
+        root = own.folder
         if root is None:
-            raise errors.NoFolder(self._runner.guard.store.name)
+            raise errors.NoFolder(own.store.name)
         private = self._private()
         with ExitStack() as opened:
             opened.callback(remove_tree, private.temporary)
-            folder = opened.enter_context(self._runner.guard.open_folder(self._request.path))
-            start = self._runner.sandbox.start(folder.real, private, self._deadline)
+            with place.naming():
+                folder = opened.enter_context(own.open_folder(place.inner(self._request.path)))
+            start = self._runner.sandbox.start(folder.real, private, self._deadline, place.at)
             opened.callback(start.close)
             here = os.path.join(root, folder.real) if folder.real != "." else root
             more = dict(self._runner.policy.environment)
             path = more.pop("PATH", PATH)
             variables = environment(here, private.home, start.temporary, path, list(more.items()))
             descriptor = None if start.program is not None else folder.fileno()
+            following = Following(self._runner.guard, self._followed())
             if self._deadline.cancelled:
                 raise errors.Cancelled
             began = time.monotonic()
             maximum = self._runner.limits.run_processes
             chosen_shell = shell.found()
             request = self._request
-            own: Sequence[tuple[str, str]] = ()
+            variables_of_call: Sequence[tuple[str, str]] = ()
             merged = False
             if isinstance(request, StartRequest):
-                own, merged = request.variables, request.merged
-            line = chosen_shell.line(request.command, own)
+                variables_of_call, merged = request.variables, request.merged
+            line = chosen_shell.line(request.command, variables_of_call)
             with Command(
                 line, start, variables, descriptor, maximum, self._deadline, merged=merged
             ) as command:
@@ -172,7 +178,13 @@ class CommandRun:
                     self._witness.began(command, start, chosen_shell)
                 self._keep(command, began)
                 end = command.end()
-            return Ran(end, command.timed_out, time.monotonic() - began, start, chosen_shell)
+            seconds = time.monotonic() - began
+            return Ran(end, command.timed_out, seconds, start, chosen_shell, following.changes())
+
+    def _followed(self) -> int:
+        """The names that are compared: fewer if they are held while others run."""
+        runs_on = isinstance(self._request, StartRequest)
+        return RUN_FOLLOWED_NAMES // RUN_BACKGROUND_OWN * 2 if runs_on else RUN_FOLLOWED_NAMES
 
     def _keep(self, command: Command, began: float) -> None:
         tail = self._request.tail if isinstance(self._request, RunRequest) else None

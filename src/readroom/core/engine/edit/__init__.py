@@ -23,17 +23,11 @@ from msgspec.structs import replace
 
 from readroom.core import errors
 from readroom.core.engine.edit.anchors import Anchors, name_of, searched
-from readroom.core.engine.edit.cells import (
-    NOTEBOOK_BYTES,
-    CellPlan,
-    is_notebook,
-    missing,
-    planned,
-)
+from readroom.core.engine.edit.cells import NOTEBOOK_BYTES, CellPlan, is_notebook, missing, planned
 from readroom.core.engine.edit.checks import about_links, about_nuls, require_editable, stale
 from readroom.core.engine.edit.forms import form_of
 from readroom.core.engine.edit.meant import LENIENT_BYTES, meant
-from readroom.core.engine.edit.told import CHECKED_BYTES, Before, about_edit, text_of
+from readroom.core.engine.edit.told import CHECKED_BYTES, Before, about_cells, about_edit, text_of
 from readroom.core.engine.edit.usable import (
     PlannedEdit,
     described,
@@ -91,12 +85,13 @@ def perform(services: Services, job: Job[EditRequest]) -> EditResult:
         with places.find(request.path) as place:
             try:
                 if not request.dry_run:
-                    place.enter(job.deadline, make_folders=False)
+                    places.enter(place, job.deadline, make_folders=False)
                 with places.source(place, request.path) as source:
                     planned_here = planned_edit(services, job, place, source, expected)
                     put, result = planned_here.put, planned_here.result
                     if not request.dry_run:
-                        result = planned_here.made(place.put(put.pieces, put.over, planned_here.ready))
+                        warnings = places.put(place, put.pieces, put.over, planned_here.ready)
+                        result = planned_here.made(warnings)
             except errors.NotFound:
                 raise errors.NotFound(request.path) from None
             except (Moved, Shrunk):
@@ -148,9 +143,12 @@ class _Editing:
         self._changes: list[Change] = []
         self._matched = ""
         self._states: tuple[bytes, bytes] | None = None
+        self._cells: CellPlan | None = None
 
     def told(self) -> tuple[Warn, ...]:
         """Warnings about what the edit broke; asked for once the file and its folder are free again."""
+        if self._cells is not None:
+            return about_cells(self._cells.code, self._deadline)
         if self._states is None:
             return ()
         before, after = self._states
@@ -235,6 +233,7 @@ class _Editing:
         return source.read_at(0, source.size)
 
     def _of_cells(self, scanned: Scan, digits: str, plan: CellPlan) -> PlannedEdit:
+        self._cells = plan
         made = replace(scanned, splices=list(plan.splices), crossing=None, ragged=[])
         cap = self._job.cap
         diff = within(plan.hunks, cap.size - cap.measure.frame(self._path))

@@ -1,18 +1,15 @@
 """Change several files, all of them or none: by replacements, or as a patch says.
 
 Each file is prepared in memory, and failures are collected, so that a caller learns of all of them; what
-is written is written together (`together`).
+is written is written together (`names`).
 """
 
 from __future__ import annotations
 
 import codecs
-import contextlib
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from functools import partial
 from hashlib import sha256
-from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -20,19 +17,17 @@ from readroom.core import errors
 from readroom.core.deadline import Deadline
 from readroom.core.engine.edit.checks import require_editable, require_few
 from readroom.core.engine.edit.intent import announce
+from readroom.core.engine.edit.names import EDIT_FILES_BYTES, HeldName, Names, attempted
 from readroom.core.engine.edit.patching import Room, Section, found, patch
-from readroom.core.engine.edit.together import EDIT_FILES_BYTES, HeldName, Together
 from readroom.core.engine.edit.told import CHECKED_BYTES, Before, about_edit, text_of
 from readroom.core.engine.services import Job, Services
 from readroom.core.limits import HEAD_BYTES, MATCHES_NAMED
-from readroom.core.limits.files import CHANGED_TRIES
 from readroom.core.stores.base import Moved, Source
 from readroom.core.text import encodings, hashes
 from readroom.core.text.edits.diff import between, common_end, common_start, cost
 from readroom.core.text.edits.lenient import ManyPlaces, NoPlace, replaced
 from readroom.core.text.edits.slips import slip_in
 from readroom.core.text.encodings import UTF8, Encoding
-from readroom.core.text.line_index import Shrunk
 from readroom.core.values import Version
 from readroom.core.values.changes import (
     Diff,
@@ -49,8 +44,6 @@ from readroom.core.values.patches import FilePatch
 EDIT_FILES = 100
 """Files in one call that edits. All are held open until the last is written, next to their new contents."""
 
-_Failures: TypeAlias = dict[int, errors.ReadroomError]
-
 
 def perform(services: Services, job: Job[EditFilesRequest]) -> EditFilesResult:
     """Replace texts in several files. Nothing is changed when this raises.
@@ -64,15 +57,13 @@ def perform(services: Services, job: Job[EditFilesRequest]) -> EditFilesResult:
         Changed: Another program kept saving one of them.
     """
     _require_usable(job.request)
-    for _ in range(CHANGED_TRIES):
-        with ExitStack() as opened:
-            try:
-                batch = _Batch(services, job, opened)
-                batch.change()
-            except (Moved, Shrunk):
-                continue
-        return batch.result()
-    raise errors.Changed(job.request.path)
+
+    def attempt(names: Names) -> _Batch:
+        batch = _Batch(services, job, names)
+        batch.change()
+        return batch
+
+    return attempted(services, job, attempt).result()
 
 
 def _require_usable(request: EditFilesRequest) -> None:
@@ -114,88 +105,79 @@ class _EditedFile(Struct):
 class _Batch:
     """One attempt at a call."""
 
-    def __init__(self, services: Services, job: Job[EditFilesRequest], opened: ExitStack) -> None:
+    def __init__(self, services: Services, job: Job[EditFilesRequest], names: Names) -> None:
         self._texts = services.texts
         self._room = job.cap.size
         self._request = job.request
         self._deadline = job.deadline
-        self._together = Together(services, job.deadline, opened)
-        self._files: dict[int, _EditedFile | Section] = {}
-        self._failures: _Failures = {}
+        self._names = names
+        self._files: list[_EditedFile | Section] = []
 
     def change(self) -> None:
         """Find, prepare and write the files."""
-        for number, file in enumerate(self._request.files):
-            with self._collecting(number):
-                self._files[number] = self._found(file)
+        files, names = self._request.files, self._names
+        made: dict[int, _EditedFile | Section] = {}
+        for number, file in enumerate(files):
+            with names.collecting(number):
+                made[number] = self._found(file, number)
         self._require_several()
+        names.require_together()
         if not self._request.dry_run:
-            self._together.lock()
-        for number, made in list(self._files.items()):
-            with self._collecting(number):
-                self._prepare(made)
-        if self._failures:
-            names = [file.path for file in self._request.files]
-            raise errors.EditsFailed([(names[at], self._failures[at]) for at in sorted(self._failures)])
+            names.lock()
+        self._files = list(made.values())
+        for number, one in made.items():
+            with names.collecting(number):
+                self._prepare(one)
+        if names.failures:
+            failed = sorted(names.failures.items())
+            raise errors.EditsFailed([(files[at].path, failure) for at, failure in failed])
         if not self._request.dry_run:
-            self._together.commit(partial(announce, self.result, self._versions))
-            for made in self._files.values():
-                self._remember(made)
+            names.commit_contents(partial(announce, self.result, self._versions))
+            for one in self._files:
+                self._remember(one)
 
     def result(self) -> EditFilesResult:
         """The outcome for the files; asked for once they and their folders are free again."""
-        files = [_described(made, self._deadline) for made in self._files.values()]
+        files = [_described(made, self._deadline) for made in self._files]
         return EditFilesResult(files, self._request.dry_run)
 
     def _versions(self) -> list[Version | None]:
-        sources = [made.name.source for made in self._files.values()]
+        sources = [made.name.source for made in self._files]
         return [None if source is None else source.version for source in sources]
 
-    @contextlib.contextmanager
-    def _collecting(self, number: int) -> Iterator[None]:
-        """Record an error as that of one file, so that the other files are still checked."""
-        try:
-            yield
-        except (errors.TimedOut, errors.Cancelled):
-            raise
-        except errors.SameFile as error:
-            if isinstance(self._request.files[number], FileEdits):
-                raise
-            self._failures[number] = error
-        except errors.ReadroomError as error:
-            self._failures[number] = error
-            self._files.pop(number, None)
-
-    def _found(self, file: FileEdits | FilePatch) -> _EditedFile | Section:
+    def _found(self, file: FileEdits | FilePatch, number: int) -> _EditedFile | Section:
         if isinstance(file, FilePatch):
-            return found(self._together, file)
+            return found(self._names, file, number)
         if file.problem is not None:
             raise file.problem
-        name = self._together.name(file.path, once=True)
-        if name.place.look() is None:
-            self._together.drop(name)
+        name = self._names.find(file.path, number)
+        if name.found is None:
             raise errors.NotFound(name.path)
         return _EditedFile(file, name)
 
     def _require_several(self) -> None:
         """Refuse two names of one file: the second change would overwrite the first."""
-        files, seen = self._request.files, dict[object, int]()
-        for number, file in enumerate(files):
-            for key in self._names(number):
+        seen = dict[object, int]()
+        for number, file in enumerate(self._request.files):
+            if isinstance(file, FilePatch):
+                continue
+            failure = self._names.failures.get(number)
+            if isinstance(failure, errors.SameFile):
+                raise failure
+            for key in self._keys(number, failure):
                 other = seen.setdefault(key, number)
                 if other != number:
-                    raise errors.SameFile(file.path, files[other].path)
+                    raise errors.SameFile(file.path, self._request.files[other].path)
 
-    def _names(self, number: int) -> Iterator[object]:
+    def _keys(self, number: int, failure: errors.ReadroomError | None) -> Iterator[object]:
         """Keys that two names of one file have in common."""
-        made, failure = self._files.get(number), self._failures.get(number)
-        if isinstance(made, _EditedFile):
-            yield made.name.place.real
-            stat = made.name.place.look()
-            if stat is not None and stat.inode:
-                yield stat.device, stat.inode
-        elif isinstance(failure, errors.SymbolicLink):
+        if isinstance(failure, errors.SymbolicLink):
             yield failure.target  # a link to a file that has an entry of its own
+        for name in self._names:
+            if name.change == number:
+                yield name.place.real
+                if name.found is not None and name.found.inode:
+                    yield name.found.device, name.found.inode
 
     # --- preparing ----------------------------------------------------------------------------
 
@@ -203,13 +185,13 @@ class _Batch:
         self._deadline.check()
         if isinstance(made, Section):
             room = Room(self._room, self._request.diff)
-            patch(self._together, made, room, self._deadline)
+            patch(self._names, made, room, self._deadline)
         else:
             self._edit(made)
         self._room -= sum(cost(hunk) for hunk in made.diff.hunks)
 
     def _edit(self, file: _EditedFile) -> None:
-        before = self._together.content(file.name)
+        before = self._names.content(file.name)
         if before is None:
             raise Moved
         file.before = file.after = before
@@ -221,7 +203,7 @@ class _Batch:
         if changed != text:
             file.after = before[:start] + _encoded(file.path, text, changed, encoding, before[start:])
             file.diff = between(text, changed, self._room, self._request.diff)
-            self._together.put(file.name, file.after)
+            self._names.put(file.name, file.after)
 
     def _edited(self, file: _EditedFile, text: str) -> str:
         """Make each edit in the text that the edits before it left."""

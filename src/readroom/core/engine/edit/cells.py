@@ -39,6 +39,18 @@ def is_notebook(path: str) -> bool:
     return path.lower().endswith(_SUFFIX)
 
 
+class CodeCell(Struct, frozen=True):
+    """A code cell that a call changes or inserts: its number afterwards, its language and its source.
+
+    `before` is the source that it had; None for a new cell.
+    """
+
+    number: int
+    language: str | None
+    before: str | None
+    after: str
+
+
 class CellPlan(Struct, frozen=True):
     """The changes of a notebook that a call makes."""
 
@@ -47,6 +59,7 @@ class CellPlan(Struct, frozen=True):
     cells: ChangedCells
     replacements: int
     warnings: Sequence[Warn]
+    code: Sequence[CodeCell]
 
 
 class _Place(Struct, frozen=True):
@@ -295,6 +308,7 @@ class _Planning:
             ChangedCells(numbers[0], numbers[-1], len(self._items)),
             len(self._places) + len(self._asked.changes),
             list(self._warnings()),
+            list(self._code()),
         )
 
     def _new_sources(self) -> dict[int, str]:
@@ -384,6 +398,16 @@ class _Planning:
                 yield max(1, min(change.cell, len(self._items)))
         for place in self._places:
             yield self._number(place.cell)
+
+    def _code(self) -> Iterator[CodeCell]:
+        for number, item in enumerate(self._items, 1):
+            if item.new is not None and item.new.kind == cells.CODE:
+                language = cells.language_in(self._book, None)
+                yield CodeCell(number, language, None, _plain(item.new.text))
+            elif item.old in self._sources and self._book.cells[item.old].kind == cells.CODE:
+                cell = self._book.cells[item.old]
+                language = cells.language_in(self._book, cell)
+                yield CodeCell(number, language, _plain(cell.source), _plain(self._sources[item.old]))
 
     def _number(self, index: int) -> int:
         return self._new_numbers.get(index, index + 1)

@@ -1,273 +1,307 @@
-"""Delete, move and copy as parts of one call: what a name is, and whether the call says so.
+"""The names of one call that changes several files: found, locked, and changed together or not at all.
 
-A file has to have the hash that the call names, a folder as many names in it, at any depth.  Nothing takes
-the name of something else.
+    find     every name, through rules and confinement; two spellings of one file are refused
+    lock     their folders, in one order for all callers
+    content  what a name has, read when it is first asked for, and what it is going to have
+    commit   all of them or none, as the store does it, also when the process is killed (`Store.commit`)
+
+A call uses them in one of two orders.  Either each change is about the state before the call (`several`),
+and a name is part of one change only; or each is about what those before it made (`batch`), which `content`
+follows.
+
+Knows: what each name has and will have.
+Does not know: why: edits, changes of names and patches say that.
+May be touched: with the race tests.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import TypeVar
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct
 
 from readroom.core import errors
 from readroom.core.deadline import Deadline
-from readroom.core.engine.edit.checks import stale
-from readroom.core.engine.files import FolderSurvey
 from readroom.core.engine.services import Job, Services
-from readroom.core.paths import ROOT, WorkPath, join, parent
+from readroom.core.limits.files import CHANGED_TRIES
+from readroom.core.paths import ROOT, WorkPath, parent
 from readroom.core.policy.changes import WriteTargets
-from readroom.core.stores.base import (
-    Change,
-    MakeEntry,
-    Moved,
-    PutFile,
-    RemoveEntry,
-    RenameEntry,
-    Source,
-    WriteTarget,
-)
-from readroom.core.text import hashes
+from readroom.core.policy.rules.names import foldable
+from readroom.core.quoting import quote
+from readroom.core.stores.base import Change, Moved, PutFile, RemoveEntry, RenameEntry, Source, WriteTarget
 from readroom.core.text.line_index import Shrunk
-from readroom.core.values import EntryKind, ListRequest, Stat, changes
-from readroom.core.values.files import Warn
+from readroom.core.values import EntryKind, Stat
+from readroom.core.values.changes import ChangesRequest, EditFilesRequest
+from readroom.core.values.files import OTHER_SPELLING, Warn
 
-COPY_ENTRIES = 1_000
-"""Names in a folder that is copied: all of them are held open until the last is written."""
+EDIT_FILE_BYTES = 16 * 1024 * 1024
+"""Largest file that is changed together with others as text."""
 
-COPY_BYTES = 1024 * 1024 * 1024
-"""All files of a folder that is copied."""
+EDIT_FILES_BYTES = 32 * 1024 * 1024
+"""All files of one call that are held as text, before and after."""
+
+_NEW_MODE = 0o666
+"""The mode of a new file, less what the system takes from it."""
+
+_Made = TypeVar("_Made")
 
 
-class Planned(Struct):
-    """One change of a call that can be made.
+class HeldName(Struct, eq=False):
+    """A name of the call.
 
     Attributes:
-        steps: What the store is to do, in this order.
-        ready: Raises Moved if something is not what was looked at.
-        made: The result, from the warnings of each of the steps.
-        result: The result of a dry run.
-        told: Warnings about what an edit or a write broke; asked for once its file is free again.
+        change: The number of the change that it is part of; of the first, where changes follow each other.
+        asked: The path as the call has it.
+        path: The path as the workspace has it.
+        place: The name, held open.
+        warnings: About the name, and from changing it.
+        source: The file that it has, once it is opened.
+        found: What it has; None for nothing.
+        before: The bytes that it has, None for none.
+        after: The bytes that it is going to have, None for none.
+        mode: Of a new file.
+        moved: The name whose file it gets.
+        kept: Whether it is only copied.
     """
 
-    steps: Sequence[Change]
-    ready: Callable[[], None]
-    made: Callable[[Sequence[Sequence[Warn]]], changes.FileResult]
-    result: changes.FileResult
-    told: Callable[[changes.FileResult], Sequence[Warn]] = lambda result: ()
+    change: int
+    asked: str
+    path: str
+    place: WriteTarget
+    warnings: Sequence[Warn] = ()
+    source: Source | None = None
+    found: Stat | None = None
+    before: bytes | None = None
+    after: bytes | None = None
+    mode: int = _NEW_MODE
+    moved: HeldName | None = None
+    is_read: bool = False
+    kept: bool = False
 
 
-class NamePlans(Struct):
-    """Plans the changes of names of one call."""
+def attempted(
+    services: Services, job: Job[ChangesRequest] | Job[EditFilesRequest], attempt: Callable[[Names], _Made]
+) -> _Made:
+    """Make an attempt at a call, again while other programs change its files; its result.
 
-    services: Services
-    job: Job[changes.ChangesRequest]
-    held: ExitStack
-    folders: set[WorkPath] = field(default_factory=set)
-    """Folders that the call makes."""
-
-    @property
-    def places(self) -> WriteTargets:
-        return self.services.targets
-
-    def delete(self, request: changes.DeleteRequest, place: WriteTarget) -> Planned:
-        """The removal of a file, a link or a folder."""
-        state = self.there(place, request.path)
-        entries = 1
-        if state.kind is EntryKind.FOLDER:
-            entries = 1 + self._counted(request, place.real, None)
-        source = self._source(request, place, state)
-        change = RemoveEntry(place, state, None if source is None else source.version)
-        result = changes.DeleteResult(request.path, state.kind, entries)
-        return _planned([change], source, result)
-
-    def move(self, request: changes.MoveRequest, place: WriteTarget, to: WriteTarget) -> Planned:
-        """A new name for a file, a link or a folder."""
-        state = self.there(place, request.path)
-        self._require_free(request, place, to, state)
-        if state.kind is EntryKind.FOLDER:
-            self.places.require(to, request.destination, folder=True)
-            self._counted(request, place.real, to.real)
-        source = self._source(request, place, state)
-        folders = self.new_folders(to)
-        result = changes.MoveResult(request.path, request.destination, state.kind, folders=folders)
-        return _planned([RenameEntry(place, to, state)], source, result)
-
-    def copy(self, request: changes.CopyRequest, place: WriteTarget, to: WriteTarget) -> Planned:
-        """A copy of a file or a folder."""
-        state = self.there(place, request.path, kept=True)
-        self._require_free(request, place, to, state)
-        if state.kind is EntryKind.LINK:
-            raise errors.BadValue(
-                "path",
-                request.path,
-                "is a symbolic link",
-                "Copy the file that it leads to.",
-                next_request=ListRequest(parent(WorkPath(request.path))),
-            )
-        folders, entries = self.new_folders(to), 1
-        source = self._source(request, place, state)
-        if source is not None:
-            made: list[Change] = [_copied(source, to, state, self.job.deadline)]
-        else:
-            entries += self._counted(request, place.real, to.real)
-            self.places.require(to, request.destination, folder=True)
-            made = [MakeEntry(to), *self._inside(request, place.real, to.real)]
-        result = changes.CopyResult(request.path, request.destination, state.kind, entries, folders)
-        return _planned(made, source, result)
-
-    def make_folder(self, request: changes.MakeFolderRequest, place: WriteTarget) -> Planned:
-        """A folder, unless it is there."""
-        state = self.places.there(place, request.path)
-        if state is not None:
-            if state.kind is not EntryKind.FOLDER:
-                raise errors.Taken(request.path, state.kind)
-            return _planned([], None, changes.FolderResult(request.path, created=False))
-        folders = (*self.new_folders(place), place.real)
-        self.folders.add(place.real)
-        return _planned([MakeEntry(place)], None, changes.FolderResult(request.path, folders=folders))
-
-    def new_folders(self, place: WriteTarget) -> tuple[WorkPath, ...]:
-        """The folders above a name that are missing and that no change before this one makes."""
-        missing: list[WorkPath] = []
-        folder = parent(place.real)
-        while folder != ROOT and folder not in self.folders:
+    Raises:
+        SameFile: Two new names of the call are one on the file system.
+        Changed: Another program kept changing one of them.
+    """
+    for _ in range(CHANGED_TRIES):
+        with ExitStack() as held:
+            names = Names(services, job.deadline, held)
             try:
-                self.places.guard.store.stat(folder)
-                break
-            except errors.NotFound:
-                missing.insert(0, folder)
-                folder = parent(folder)
-        self.folders.update(missing)
-        return tuple(missing)
+                return attempt(names)
+            except (Moved, Shrunk):
+                names.require_different()
+    raise errors.Changed(job.request.path)
 
-    def there(self, place: WriteTarget, path: str, *, kept: bool = False) -> Stat:
-        """The entry at a name, which may be changed, or, if it is `kept`, only read."""
-        state = self.places.there(place, path)
-        if state is None:
-            raise errors.NotFound(path)
-        if state.kind is EntryKind.OTHER:
-            raise errors.NotAFile(path, "device")
-        if state.kind is EntryKind.FILE and not kept:
-            self.places.require_writable(place, path, state)
-        return state
 
-    def _require_free(
-        self,
-        request: changes.MoveRequest | changes.CopyRequest,
-        place: WriteTarget,
-        to: WriteTarget,
-        state: Stat,
-    ) -> None:
-        if f"{to.real}/".startswith(f"{place.real}/"):
-            same = to.real == place.real
-            raise errors.BadValue(
-                "to",
-                request.destination,
-                "is the same name" if same else "lies inside the folder itself",
-                "Choose another destination.",
-                next_request=ListRequest(parent(WorkPath(request.path))),
-            )
-        there = self.places.there(to, request.destination)
-        if there is not None:
-            raise errors.Taken(request.destination, there.kind)
+class Names:
+    """The names of one attempt at a call, and what fails in it, by the number of the change."""
 
-    def _counted(
-        self,
-        request: changes.DeleteRequest | changes.MoveRequest | changes.CopyRequest,
-        folder: WorkPath,
-        to: WorkPath | None,
-    ) -> int:
-        """The names in a folder, which have to be as many as the call says."""
-        if request.expected_hash is not None:
-            raise errors.BadValue(
-                "expected_hash",
-                request.path,
-                "has no hash: it is a folder",
-                "Send entries, the number of names in it.",
-                next_request=ListRequest(request.path),
-            )
-        found = FolderSurvey(self.places, request.path, self.job.deadline).count(folder, to)
-        if found != (request.entries or 0):
-            raise errors.WrongEntries(request.path, request.entries, found)
-        return found
+    def __init__(self, services: Services, deadline: Deadline, held: ExitStack) -> None:
+        """`held` closes the names at the end."""
+        self.places: WriteTargets = services.targets
+        self.deadline = deadline
+        self.held = held
+        self.failures: dict[int, errors.ReadroomError] = {}
+        self._names: list[HeldName] = []
+        self._bytes = 0
 
-    def _source(
-        self,
-        request: changes.DeleteRequest | changes.MoveRequest | changes.CopyRequest,
-        place: WriteTarget,
-        state: Stat,
-    ) -> Source | None:
-        """The file with the expected hash; None for what is no file."""
-        path, expected = request.path, request.expected_hash
-        if state.kind is not EntryKind.FILE:
-            return None
-        source = self.held.enter_context(place.open())
-        if state.links > 1:
-            self.places.guard.check_links(source, WorkPath(path))
+    @contextlib.contextmanager
+    def collecting(self, change: int) -> Iterator[None]:
+        """Record an error as that of one change, so that the others are still checked."""
         try:
-            now = hashes.digits_of(source, self.job.deadline)
-        except Shrunk:
-            raise Moved from None
-        if source.current() != source.version:
-            raise Moved
-        if expected is None:
-            raise errors.HashNeeded(path, hashes.full(now))
-        digits = hashes.parse_hash("expected_hash", expected)
-        if not now.startswith(digits):
-            own: Any = Job(request, self.job.cap, self.job.deadline)
-            raise stale(self.services, own, source, digits, now)
-        return source
+            yield
+        except (errors.TimedOut, errors.Cancelled):
+            raise
+        except errors.ReadroomError as error:
+            self.failures[change] = error
+            self._names = [name for name in self._names if name.change != change]
 
-    # --- folders that are copied --------------------------------------------------------------
+    # --- finding ------------------------------------------------------------------------------
 
-    def _inside(self, request: changes.CopyRequest, folder: WorkPath, to: WorkPath) -> Iterator[Change]:
-        """Copies of everything in a folder."""
-        pending, entries, size = [(folder, to)], 0, 0
-        while pending:
-            at, new = pending.pop()
-            with self.places.guard.open_folder(at) as opened:
-                listed = sorted(opened.entries(), key=lambda entry: entry.name)
-                for entry in listed:
-                    self.job.deadline.check()
-                    old, name = join(at, entry.name), join(new, entry.name)
-                    entries += 1
-                    if entries > COPY_ENTRIES:
-                        raise errors.TooLarge(
-                            request.path, entries, COPY_ENTRIES, "names", "Copy the folders in it one by one."
-                        )
-                    target = self.held.enter_context(self.places.entry(name))
-                    if entry.kind is EntryKind.FOLDER:
-                        pending.append((old, name))
-                        yield MakeEntry(target)
-                        continue
-                    if entry.kind is not EntryKind.FILE:
-                        raise errors.NotAFile(old, entry.kind.value)
-                    source = self.held.enter_context(opened.open(entry.name))
-                    if source.stat.links > 1:
-                        self.places.guard.check_links(source, old)
-                    size += source.size
-                    if size > COPY_BYTES:
-                        raise errors.TooLarge(
-                            request.path, size, COPY_BYTES, "bytes", "Copy the folders in it one by one."
-                        )
-                    yield _copied(source, target, source.stat, self.job.deadline)
+    def find(
+        self,
+        asked: str,
+        change: int,
+        *,
+        entry: bool = False,
+        kept: bool = False,
+        again: bool = False,
+        respelled: HeldName | None = None,
+    ) -> HeldName:
+        """A name of the call: that of a file, or with `entry` of anything.
+
+        Args:
+            asked: The path.
+            change: The number of the change.
+            entry: The name of anything, and not that of a file.
+            kept: It is only copied.
+            again: Other changes may be about it, too, under the same spelling.
+            respelled: A name of the call of which it may be another spelling.
+
+        Raises:
+            SameFile: Another change is about it.
+            Denied, Protected, SymbolicLink, NotAFile, OutsideRoot, BadPath, ...: From finding it.
+        """
+        parsed = self.places.guard.parse(asked)
+        path = self.places.guard.spelled(parsed)
+        if again:
+            known = next((name for name in self._names if name.path == path), None)
+            if known is not None:
+                return known
+        found = self.places.entry(path, kept=kept) if entry else self.places.find(path)
+        place = self.held.enter_context(found)
+        for name in self._names:
+            if name.place.real == place.real and name is not respelled and (again or name.change != change):
+                raise errors.SameFile(asked, name.asked)
+        warnings = () if path == parsed else (OTHER_SPELLING,)
+        name = HeldName(change, asked, path, place, warnings, found=place.look(), kept=kept)
+        self._names.append(name)
+        return name
+
+    def require_different(self) -> None:
+        """Raise SameFile if two new names are one on a file system that folds names, as it refused them."""
+        seen: dict[str, tuple[WorkPath, HeldName]] = {}
+        for name in self._names:
+            path = name.place.real
+            while path != ROOT and name.found is None:
+                other, first = seen.setdefault(foldable(path).lower(), (path, name))
+                if other != path:
+                    raise errors.SameFile(name.asked, first.asked)
+                path = parent(path)
+
+    def __iter__(self) -> Iterator[HeldName]:
+        return iter(self._names)
+
+    # --- holding ------------------------------------------------------------------------------
+
+    def require_together(self) -> None:
+        """Raise AcrossRoots for names that are changed and cannot be changed in one step."""
+        self.places.require_together([name.place for name in self._names if not name.kept])
+
+    def lock(self) -> None:
+        """Lock the folders, in a fixed order so that two calls cannot wait for each other."""
+        first = {name.place.lock: name.place for name in reversed(self._names)}
+        for key in sorted(first):
+            first[key].hold(self.deadline)
+
+    def open(self, name: HeldName) -> Source:
+        """The file that a name has and that may be replaced.
+
+        Raises:
+            NotFound, NotAFile, HardLinked, ReadOnlyFile, ReadOnlyPlace: As `WriteTargets.source`.
+        """
+        name.source = self.held.enter_context(self.places.source(name.place, name.path))
+        return name.source
+
+    def content(self, name: HeldName) -> bytes | None:
+        """The bytes that a name is going to have by now; None for nothing.
+
+        Raises:
+            HardLinked, ReadOnlyFile, ReadOnlyPlace, ...: It has a file that may not be changed.
+            TooLarge: That is too large to be held as text.
+        """
+        if not name.is_read:
+            self._read(name)
+        return name.after
+
+    def _read(self, name: HeldName) -> None:
+        self.deadline.check()
+        name.found = name.place.look()
+        if name.found is not None:
+            if name.found.kind is not EntryKind.FILE:
+                raise Moved
+            source = self.open(name)
+            if source.size > EDIT_FILE_BYTES:
+                advice = "Edit it with the tools of another contract."
+                raise errors.TooLarge(quote(name.path), source.size, EDIT_FILE_BYTES, "bytes", advice)
+            name.before = name.after = source.read_at(0, source.size)
+            if len(name.before) < source.size:
+                raise Shrunk
+            self._add(len(name.before))
+        name.is_read = True
+
+    def move(self, name: HeldName, to: HeldName) -> None:
+        """Let one name that is read have nothing, and its file go to another."""
+        to.moved, name.after = name, None
+        if _respells(to):
+            to.is_read = True  # what it has is the file that is moved
+
+    def put(self, name: HeldName, data: bytes) -> None:
+        """Let a name that is read have these bytes."""
+        self._add(len(data))
+        name.after = data
+
+    def _add(self, size: int) -> None:
+        self._bytes += size
+        if self._bytes > EDIT_FILES_BYTES:
+            advice = "Send them in several calls."
+            raise errors.TooLarge("All files", self._bytes, EDIT_FILES_BYTES, "bytes", advice)
+
+    # --- changing -----------------------------------------------------------------------------
+
+    def commit_contents(self, announced: Callable[[], None]) -> None:
+        """Let all names have what they are going to have; `announced` as for `commit`."""
+        changed = [name for name in self._names if name.is_read and name.before != name.after]
+        for name in changed:
+            if name.moved is not None and _respells(name) and name.moved.after is not None:
+                raise errors.SameFile(name.asked, name.moved.asked)
+        moved = {id(name.moved) for name in changed if _as_it_is(name) or _respells(name)}
+        pairs = [(name, _change(name)) for name in changed if id(name) not in moved]
+        warnings = self.commit([change for _, change in pairs], announced)
+        for (name, _), warned in zip(pairs, warnings, strict=True):
+            name.warnings = (*name.warnings, *warned)
+
+    def commit(
+        self, changes: Sequence[Change], announced: Callable[[], None] = lambda: None
+    ) -> Sequence[Sequence[Warn]]:
+        """Make all changes or none; `announced` is called when all are written and none is named.
+
+        Raises:
+            Moved: Another program has changed something.
+            NoSpace, ReadOnlyPlace, NoPermission, StoreFailed: From writing.
+            TimedOut, Cancelled: Nothing was changed.
+        """
+        if not changes:
+            return ()
+
+        def ready() -> None:
+            self.deadline.check()
+            for name in self._names:
+                if name.source is not None and name.source.current() != name.source.version:
+                    raise Moved
+            announced()
+
+        return self.places.commit(changes, ready)
 
 
-def _copied(source: Source, to: WriteTarget, state: Stat, deadline: Deadline) -> PutFile:
-    mode = 0o666 if state.mode is None else state.mode & 0o777
-    return PutFile(to, hashes.blocks(source, deadline), None, mode)
+def _as_it_is(name: HeldName) -> bool:
+    """Whether a file gets another name and nothing else."""
+    other = name.moved
+    return other is not None and name.found is None and other.after is None and name.after == other.before
 
 
-def _planned(made: Sequence[Change], source: Source | None, result: changes.FileResult) -> Planned:
-    def ready() -> None:
-        if source is not None and source.current() != source.version:
-            raise Moved
+def _respells(name: HeldName) -> bool:
+    """Whether it is another spelling of the name that its file has."""
+    return name.moved is not None and name.moved.place.real == name.place.real
 
-    def finished(warnings: Sequence[Sequence[Warn]]) -> changes.FileResult:
-        return replace(result, warnings=tuple(warn for each in warnings for warn in each))
 
-    return Planned(made, ready, finished, result)
+def _change(name: HeldName) -> Change:
+    if _as_it_is(name):
+        assert name.moved is not None
+        assert name.moved.found is not None
+        return RenameEntry(name.moved.place, name.place, name.moved.found)
+    if name.after is not None and name.moved is not None and _respells(name):
+        return PutFile(name.place, [name.after], name.moved.source, respelled=True)
+    if name.after is not None:
+        return PutFile(name.place, [name.after], name.source, name.mode)
+    assert name.found is not None
+    assert name.source is not None
+    return RemoveEntry(name.place, name.found, name.source.version)

@@ -4,7 +4,7 @@ Sections are applied in order, each to what those before it made; a copy is made
 the call, as in git.
 
 Knows: what each action of a patch does to names, and how its failures are worded.
-Does not know: how names are found, locked and written (`together`), and where hunks fit (`text.patches`).
+Does not know: how names are found, locked and written (`names`), and where hunks fit (`text.patches`).
 May be touched: with the corpus of patches (`scripts/patch_corpus.py`).
 """
 
@@ -17,7 +17,7 @@ from readroom.core import errors
 from readroom.core.deadline import Deadline
 from readroom.core.engine.edit.checks import require_editable
 from readroom.core.engine.edit.forms import form_of
-from readroom.core.engine.edit.together import HeldName, Together
+from readroom.core.engine.edit.names import HeldName, Names
 from readroom.core.limits import HEAD_BYTES
 from readroom.core.quoting import quote
 from readroom.core.text import encodings
@@ -53,8 +53,8 @@ class Section(Struct):
     diff: Diff = Diff()
 
 
-def found(together: Together, file: FilePatch) -> Section:
-    """The section with its names found.
+def found(names: Names, file: FilePatch, change: int) -> Section:
+    """The section with its names found; `change` is its number in the call.
 
     Raises:
         NotPatched: It asks for what is never done.
@@ -64,13 +64,16 @@ def found(together: Together, file: FilePatch) -> Section:
         raise file.problem
     if file.unsupported:
         raise errors.NotPatched(file.path, file.unsupported)
-    name = together.name(file.path)
+    name = names.find(file.path, change, again=True)
     if file.action == "delete":
         return Section(file, name)
-    return Section(file, name, name if file.destination is None else together.name(file.destination))
+    if file.destination is None:
+        return Section(file, name, name)
+    respelled = name if file.action == "move" else None
+    return Section(file, name, names.find(file.destination, change, again=True, respelled=respelled))
 
 
-def patch(together: Together, section: Section, room: Room, deadline: Deadline) -> None:
+def patch(names: Names, section: Section, room: Room, deadline: Deadline) -> None:
     """Apply a section to the names of a call.
 
     Raises:
@@ -81,31 +84,30 @@ def patch(together: Together, section: Section, room: Room, deadline: Deadline) 
     """
     file, to = section.file, section.to
     if file.action == "add":
-        _add(together, section)
+        _add(names, section)
         return
-    section.previous = before = _before(together, section)
+    section.previous = before = _before(names, section)
     result = Applied("", "", before)
     if file.hunks:
         result = _applied(section.name, before, file, deadline)
         section.diff = between(result.old, result.new, room.bytes, room.style)
     if to is None:
         _require_all(section, result)
-        together.remove(section.name)
+        section.name.after = None
         return
     _require_readable(section.name, before, result.data)
     if to is not section.name:
-        _require_free(together, section, to)
+        _require_free(names, section, to)
         to.mode = section.name.found.mode & 0o777 if section.name.found is not None else to.mode
         if file.action == "move":
-            to.moved = section.name
-            together.remove(section.name)
+            names.move(section.name, to)
     section.content = result.data
-    together.put(to, result.data)
+    names.put(to, result.data)
 
 
-def _before(together: Together, section: Section) -> bytes:
+def _before(names: Names, section: Section) -> bytes:
     """The content that a section begins with. Raises NotFound."""
-    data = together.content(section.name)
+    data = names.content(section.name)
     if section.file.action == "copy":
         data = section.name.before
     if data is None:
@@ -113,13 +115,13 @@ def _before(together: Together, section: Section) -> bytes:
     return data
 
 
-def _add(together: Together, section: Section) -> None:
+def _add(names: Names, section: Section) -> None:
     name = section.name
-    section.previous = together.content(name)
+    section.previous = names.content(name)
     if section.previous is not None and not section.file.overwrites:
         raise errors.Exists(name.path)
     section.content = _new(name, section.file)
-    together.put(name, section.content)
+    names.put(name, section.content)
 
 
 def _new(name: HeldName, file: FilePatch) -> bytes:
@@ -134,8 +136,10 @@ def _new(name: HeldName, file: FilePatch) -> bytes:
         raise errors.Unencodable(name.path, "the patch", problem.char, line, UTF8.name, advice) from None
 
 
-def _require_free(together: Together, section: Section, to: HeldName) -> None:
-    if together.content(to) is not None and not section.file.overwrites:
+def _require_free(names: Names, section: Section, to: HeldName) -> None:
+    if to.place.real == section.name.place.real:
+        return  # another spelling of the name
+    if names.content(to) is not None and not section.file.overwrites:
         raise errors.Taken(to.path, EntryKind.FILE)
 
 

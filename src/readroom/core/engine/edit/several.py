@@ -10,9 +10,8 @@ Every change is about the state before the call.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
+from itertools import islice
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -20,17 +19,13 @@ from msgspec.structs import replace
 from readroom.core import errors
 from readroom.core.engine.edit import planned_edit
 from readroom.core.engine.edit.checks import require_few
-from readroom.core.engine.edit.names import NamePlans, Planned
+from readroom.core.engine.edit.entries import EntryPlans, Planned
+from readroom.core.engine.edit.names import HeldName, Names, attempted
 from readroom.core.engine.edit.usable import expected_digits, require_usable
 from readroom.core.engine.edit.write import planned_write
 from readroom.core.engine.services import Job, Services
 from readroom.core.limits import CHANGE_TEXT_BYTES
-from readroom.core.limits.files import CHANGED_TRIES
-from readroom.core.paths import ROOT, WorkPath, basename, parent
-from readroom.core.policy.rules.names import foldable
-from readroom.core.stores.base import Moved, PutFile, WriteTarget
-from readroom.core.text.line_index import Shrunk
-from readroom.core.values import EntryKind, Stat
+from readroom.core.paths import ROOT, parent
 from readroom.core.values.changes import (
     ABSENT,
     ChangesRequest,
@@ -45,7 +40,7 @@ from readroom.core.values.changes import (
     WriteRequest,
     WriteResult,
 )
-from readroom.core.values.files import OTHER_SPELLING, Warn
+from readroom.core.values.files import Warn
 
 CHANGES = 100
 """Changes in one call. Their files are held open until the last is made."""
@@ -64,16 +59,13 @@ def perform(services: Services, job: Job[ChangesRequest]) -> ChangesResult:
     """
     request = job.request
     _require_usable(request)
-    for _ in range(CHANGED_TRIES):
-        with ExitStack() as held:
-            batch = _Several(services, job, held)
-            try:
-                result = batch.result()
-            except (Moved, Shrunk):
-                batch.require_different_names()
-                continue
-        return replace(result, results=list(map(_told, batch.plans, result.results)))
-    raise errors.Changed(request.path)
+
+    def attempt(names: Names) -> tuple[_Several, ChangesResult]:
+        batch = _Several(services, job, names)
+        return batch, batch.result()
+
+    batch, result = attempted(services, job, attempt)
+    return replace(result, results=list(map(_told, batch.plans, result.results)))
 
 
 def _told(plan: Planned, result: FileResult) -> FileResult:
@@ -97,14 +89,9 @@ class _Changed(Struct):
     """One change of the call, with its names."""
 
     request: FileChange
-    place: WriteTarget
-    to: WriteTarget | None = None
-    respelled: bool = False
+    name: HeldName
+    to: HeldName | None = None
     planned: Planned | None = None
-
-    @property
-    def places(self) -> Sequence[WriteTarget]:
-        return (self.place,) if self.to is None else (self.place, self.to)
 
 
 class _Several(Struct):
@@ -112,49 +99,38 @@ class _Several(Struct):
 
     services: Services
     job: Job[ChangesRequest]
-    held: ExitStack
+    names: Names
     files: dict[int, _Changed] = field(default_factory=dict)
-    failures: dict[int, errors.ReadroomError] = field(default_factory=dict)
     plans: Sequence[Planned] = ()
 
     def result(self) -> ChangesResult:
         request = self.job.request
         for number, change in enumerate(request.changes):
-            with self._collecting(number):
-                self.files[number] = self._found(change)
+            with self.names.collecting(number):
+                self.files[number] = self._found(change, number)
         self._require_apart()
+        self.names.require_together()
         if not request.dry_run:
-            self._lock()
-        names = NamePlans(self.services, self.job, self.held)
+            self.names.lock()
+        entries = EntryPlans(self.services, self.job, self.names)
         room = self.job.cap.size - sum(self.job.cap.measure.frame(one.path) for one in request.changes)
-        for number, file in list(self.files.items()):
-            with self._collecting(number):
+        for number, file in self.files.items():
+            with self.names.collecting(number):
                 share = max(0, room) // (len(request.changes) - number)
-                file.planned = self._planned(file, names, share)
+                file.planned = self._planned(file, entries, share)
                 room -= _diff_bytes(file.planned.result)
         self._require_all()
-        files = [self.files[number] for number in sorted(self.files)]
-        plans = self.plans = [file.planned for file in files if file.planned is not None]
+        plans = self.plans = [file.planned for file in self.files.values() if file.planned is not None]
         results = [plan.result for plan in plans] if request.dry_run else self._committed(plans)
         noted = [
-            replace(result, warnings=(OTHER_SPELLING, *result.warnings)) if file.respelled else result
-            for file, result in zip(files, results, strict=True)
+            replace(result, warnings=(*file.name.warnings, *result.warnings))
+            for file, result in zip(self.files.values(), results, strict=True)
         ]
         return ChangesResult(noted, request.dry_run)
 
-    @contextlib.contextmanager
-    def _collecting(self, number: int) -> Iterator[None]:
-        """Record an error as that of one change, so that the others are still checked."""
-        try:
-            yield
-        except (errors.TimedOut, errors.Cancelled):
-            raise
-        except errors.ReadroomError as error:
-            self.failures[number] = error
-            self.files.pop(number, None)
-
     def _require_all(self) -> None:
-        failed = [(self.job.request.changes[at].path, self.failures[at]) for at in sorted(self.failures)]
+        failures = self.names.failures
+        failed = [(self.job.request.changes[at].path, failures[at]) for at in sorted(failures)]
         if len(failed) == 1:
             raise failed[0][1]
         if failed:
@@ -162,111 +138,76 @@ class _Several(Struct):
 
     # --- names --------------------------------------------------------------------------------
 
-    def _found(self, change: FileChange) -> _Changed:
-        targets, guard = self.services.targets, self.services.targets.guard
+    def _found(self, change: FileChange, number: int) -> _Changed:
         if isinstance(change, WriteRequest) and change.path.removesuffix('"').endswith("/"):
             raise errors.BadPath(change.path, "ends with a slash, as names of folders do", "Leave it out.")
-        asked = guard.parse(change.path)
-        path = guard.spelled(asked)
-        change = replace(change, path=path)
-        if isinstance(change, MoveRequest | CopyRequest):
-            change = replace(change, destination=guard.spelled(guard.parse(change.destination)))
         by_file = isinstance(change, EditRequest | WriteRequest)
-        place = self.held.enter_context(targets.find(path) if by_file else targets.entry(path))
-        to = None
-        if isinstance(change, MoveRequest | CopyRequest):
-            to = self.held.enter_context(targets.entry(change.destination))
-        if isinstance(change, EditRequest) and place.look() is None:
-            raise errors.NotFound(path)
-        return _Changed(change, place, to, respelled=path != asked)
+        kept = isinstance(change, CopyRequest)
+        name = self.names.find(change.path, number, entry=not by_file, kept=kept)
+        if isinstance(change, EditRequest) and name.found is None:
+            raise errors.NotFound(name.path)
+        change = replace(change, path=name.path)
+        if not isinstance(change, MoveRequest | CopyRequest):
+            return _Changed(change, name)
+        to = self.names.find(change.destination, number, entry=True)
+        return _Changed(replace(change, destination=to.path), name, to)
 
     def _require_apart(self) -> None:
-        """Refuse a name that is part of two changes, also under another name of the same file."""
-        names: dict[str, tuple[int, str]] = {}
-        entries: dict[tuple[int, int], tuple[int, str]] = {}
-        folders = [file for file in self.files.values() if isinstance(file.request, MakeFolderRequest)]
-        made = {file.place.real for file in folders}
-        for number, file in self.files.items():
-            for place, asked in zip(file.places, _asked(file.request), strict=True):
-                named = (number, asked)
-                other = names.setdefault(place.real, named)
-                if other == named:
-                    other = _entry(place.look(), named, entries)
-                if other[0] != number:
-                    raise errors.SameFile(asked, other[1])
-        for name, (number, asked) in names.items():
-            above = parent(WorkPath(name))
+        """Refuse a name in a folder that the call changes, other than by making it."""
+        made = {id(file.name) for file in self.files.values() if isinstance(file.request, MakeFolderRequest)}
+        folders = {name.place.real: name for name in self.names if id(name) not in made}
+        for name in self.names:
+            above = parent(name.place.real)
             while above != ROOT:
-                if above in names and above not in made and names[above][0] != number:
-                    raise errors.Inside(asked, names[above][1])
+                folder = folders.get(above)
+                if folder is not None and folder.change != name.change:
+                    raise errors.Inside(name.asked, folder.asked)
                 above = parent(above)
-
-    def require_different_names(self) -> None:
-        """Raise SameFile if two new names of the call are one on the file system that refused them."""
-        seen: dict[tuple[str, str], tuple[int, str]] = {}
-        for number, file in self.files.items():
-            if isinstance(file.request, DeleteRequest | EditRequest):
-                continue
-            place, asked = (file.to or file.place), _asked(file.request)[-1]
-            key = (parent(place.real), foldable(basename(place.real)).lower())
-            other = seen.setdefault(key, (number, asked))
-            if other[0] != number:
-                raise errors.SameFile(asked, other[1])
-
-    def _lock(self) -> None:
-        """Lock the folders, in a fixed order so that two calls cannot wait for each other."""
-        places = [place for file in self.files.values() for place in file.places]
-        first = {place.lock: place for place in reversed(places)}
-        for key in sorted(first):
-            first[key].hold(self.job.deadline)
 
     # --- planning and making ------------------------------------------------------------------
 
-    def _planned(self, file: _Changed, names: NamePlans, room: int) -> Planned:
+    def _planned(self, file: _Changed, entries: EntryPlans, room: int) -> Planned:
         self.job.deadline.check()
-        place, to = file.place, file.to
+        name, to = file.name, file.to
         match file.request:
             case EditRequest() as request:
-                return self._edit(request, place, room)
+                return self._edit(request, name, room)
             case WriteRequest() as request:
-                return self._write(request, place, names)
+                return self._write(request, name, entries)
             case DeleteRequest() as request:
-                return names.delete(request, place)
+                return entries.delete(request, name)
             case MoveRequest() as request:
                 assert to is not None
-                return names.move(request, place, to)
+                return entries.move(request, name, to)
             case CopyRequest() as request:
                 assert to is not None
-                return names.copy(request, place, to)
+                return entries.copy(request, name, to)
             case request:
-                return names.make_folder(request, place)
+                return entries.make_folder(request, name)
 
-    def _edit(self, request: EditRequest, place: WriteTarget, room: int) -> Planned:
+    def _edit(self, request: EditRequest, name: HeldName, room: int) -> Planned:
         expected = expected_digits(request)
         require_usable(request)
-        source = self.held.enter_context(self.services.targets.source(place, request.path))
         cap = self.job.cap
         job = Job(request, replace(cap, size=room + cap.measure.frame(request.path)), self.job.deadline)
-        plan = planned_edit(self.services, job, place, source, expected)
+        plan = planned_edit(self.services, job, name.place, self.names.open(name), expected)
         return Planned(
             [plan.put],
-            plan.ready,
             lambda warnings: plan.made(warnings[0]),
             plan.result,
+            plan.ready,
             lambda result: plan.told(),
         )
 
-    def _write(self, request: WriteRequest, place: WriteTarget, names: NamePlans) -> Planned:
+    def _write(self, request: WriteRequest, name: HeldName, entries: EntryPlans) -> Planned:
         job = Job(request, self.job.cap, self.job.deadline)
         source = None
-        if request.expected_hash != ABSENT and place.look() is not None:
-            source = self.held.enter_context(self.services.targets.source(place, request.path))
+        if request.expected_hash != ABSENT and name.place.look() is not None:
+            source = self.names.open(name)
         elif request.expected_hash not in (ABSENT, None):
             raise errors.Vanished(request.path, str(request.expected_hash))
-        plan = planned_write(self.services, job, place, source)
-        folders = names.new_folders(place)
-        result = replace(plan.result, folders=folders)
-        changes: list[PutFile] = [] if plan.put is None else [plan.put]
+        plan = planned_write(self.services, job, name.place, source)
+        result = replace(plan.result, folders=entries.new_folders(name.place))
 
         def made(warnings: Sequence[Sequence[Warn]]) -> FileResult:
             every = tuple(warn for each in warnings for warn in each)
@@ -276,38 +217,15 @@ class _Several(Struct):
             assert isinstance(result, WriteResult)
             return plan.told(result)
 
-        return Planned(changes, plan.ready, made, result, told)
+        return Planned([] if plan.put is None else [plan.put], made, result, told=told)
 
     def _committed(self, plans: Sequence[Planned]) -> Sequence[FileResult]:
-        changes = [change for plan in plans for change in plan.steps]
-
         def ready() -> None:
-            self.job.deadline.check()
             for plan in plans:
                 plan.ready()
 
-        store = self.services.targets.guard.store
-        warnings = list(store.commit(changes, ready)) if changes else []
-        results = []
-        for plan in plans:
-            own, warnings = warnings[: len(plan.steps)], warnings[len(plan.steps) :]
-            results.append(plan.made(own))
-        return results
-
-
-def _asked(request: FileChange) -> Sequence[str]:
-    if isinstance(request, MoveRequest | CopyRequest):
-        return (request.path, request.destination)
-    return (request.path,)
-
-
-def _entry(
-    state: Stat | None, named: tuple[int, str], entries: dict[tuple[int, int], tuple[int, str]]
-) -> tuple[int, str]:
-    """The first change of the call with an entry, which has several names where cases do not count."""
-    if state is None or state.links > 1 or not state.inode or state.kind is EntryKind.FOLDER:
-        return named
-    return entries.setdefault((state.device, state.inode), named)
+        warnings = iter(self.names.commit([change for plan in plans for change in plan.steps], ready))
+        return [plan.made(list(islice(warnings, len(plan.steps)))) for plan in plans]
 
 
 def _diff_bytes(result: FileResult) -> int:

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+from msgspec.structs import replace
 
 from readroom.core.deadline import Deadline
+from readroom.core.engine.edit.cells import CodeCell
 from readroom.core.errors import Cancelled, TimedOut
 from readroom.core.formats.parsing import Fault, Unjudged
 from readroom.core.limits.outline import OUTLINE_BYTES
 from readroom.core.outline.broken import fault_of
 from readroom.core.quoting import quote
 from readroom.core.text.encodings import Encoding, decode
+from readroom.core.text.magics import program_of
 from readroom.core.values.files import Warn
 
 CHECK_S = 1.0
@@ -61,6 +66,20 @@ def about_write(
     replaced = f"{_lines(lines[0])} {'was' if lines[0] == 1 else 'were'} replaced by {_lines(lines[1])}"
     first = found[0]
     return (Warn(first.code, f"{first.detail}; {replaced}", first.line), *found[1:])
+
+
+def about_cells(code: Sequence[CodeCell], deadline: Deadline) -> tuple[Warn, ...]:
+    """Warnings about code cells of a notebook that were changed or inserted, each as a file of its own."""
+    part, found = deadline.of_thread(CHECK_S), list[Warn]()
+    for cell in code:
+        program = program_of(cell.language, cell.after)
+        warnings = list(_about_placeholder(partial(str, cell.before or ""), cell.after))
+        if program is not None:
+            old = None if cell.before is None else program_of(cell.language, cell.before)
+            earlier = None if old is None or old[0] != program[0] else partial(str, old[1])
+            warnings += _about_syntax(f"cell.{program[0]}", earlier, program[1], part)
+        found += [replace(warn, detail=f"of cell {cell.number}: {warn.detail}") for warn in warnings]
+    return tuple(found)
 
 
 def _lines(count: int) -> str:

@@ -32,6 +32,7 @@ from readroom.core.errors import (
 from readroom.core.limits import CHANGE_TEXT_BYTES, HEAD_BYTES, VALUE_CHARS
 from readroom.core.limits.files import CHANGED_TRIES
 from readroom.core.paths import WorkPath, join, parent
+from readroom.core.policy.changes import WriteTargets
 from readroom.core.quoting import quote
 from readroom.core.stores.base import Moved, PutFile, Source, WriteTarget
 from readroom.core.text import encodings, hashes
@@ -102,14 +103,14 @@ def _written(services: Services, job: Job[WriteRequest]) -> WriteResult:
                 raise SymbolicLink(request.path, None)
             writing = _Writing(services, job, place, encoding)
             try:
-                place.enter(job.deadline, make_folders=new or either)
+                places.enter(place, job.deadline, make_folders=new or either)
                 if new or (either and place.look() is None):
                     planned = writing.created()
-                    result = _put(place, planned)
+                    result = _put(places, place, planned)
                 else:
                     with places.source(place, request.path) as source:
                         planned = writing.replaced(source, expected)
-                        result = _put(place, planned)
+                        result = _put(places, place, planned)
             except NotFound:
                 if either:
                     continue  # removed since we looked: the next try creates it
@@ -140,9 +141,9 @@ class PlannedWrite(Struct):
         return replace(self.result, warnings=(*self.result.warnings, *warnings))
 
 
-def _put(place: WriteTarget, planned: PlannedWrite) -> WriteResult:
+def _put(places: WriteTargets, place: WriteTarget, planned: PlannedWrite) -> WriteResult:
     put = planned.put
-    warnings = () if put is None else place.put(put.pieces, put.over, planned.ready)
+    warnings = () if put is None else places.put(place, put.pieces, put.over, planned.ready)
     return replace(planned.made(warnings), folders=place.folders)
 
 

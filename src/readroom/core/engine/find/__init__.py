@@ -360,7 +360,7 @@ class _Ranking:
         )
 
     def _outlines(self, cursor: FindCursor, seen: Seen, left: int) -> Iterator[Omission]:
-        """From the second page on, the call that goes on with signatures instead of passages."""
+        """From the second page on, the call that continues with signatures instead of passages."""
         if left and self.cursor.goes_on and self._request.output == "passages":
             following = self._next_page(cursor, seen)
             yield Omission("signatures", 1, left, "budget", request=replace(following, output="outline"))

@@ -1,4 +1,4 @@
-"""Which parts of a round go on a page, and where the next page goes on.
+"""The parts of a round that are put on a page, and where the next page begins.
 
 A page takes parts in their order.  What does not fit waits for the next page, together with all that comes
 after it in its file, and parts of other files come before it; so a cursor says of each file of the round how
@@ -39,7 +39,7 @@ class Filling:
     """A page that is filled, round by round.
 
     Attributes:
-        cursor: Where it goes on.
+        cursor: Its place for the next page.
         waiting: How many parts of the round of the cursor are left.
         warnings: That files changed after the page before.
     """
@@ -150,5 +150,5 @@ class _Queues:
         return min(ready, key=lambda file: self._parts[file][self.counts[file]][0], default=None)
 
     def advance(self, file: int) -> None:
-        """Go on behind the best part of a file."""
+        """Continue after the best part of a file."""
         self.counts[file] += 1

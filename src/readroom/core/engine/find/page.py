@@ -27,7 +27,7 @@ FIND_LINE_CHARS = 500
 """Longest line of a passage; longer ones are minified code or data, and the next call reads them."""
 
 FIND_FORM_SHARE = 0.062
-"""The share of a page for headings, enclosing signatures and marks. What would exceed it waits for the next
+"""The share of a page for headings, enclosing signatures and marks. The rest waits for the next
 page, and other parts of the files that are on this one come before it."""
 
 FIND_GAPS_SHARE = 0.004
@@ -55,7 +55,7 @@ class _Taken(Struct, frozen=True):
 
 
 class _Cost(Struct, frozen=True):
-    """What a passage adds to a page: tokens and bytes, and the tokens of headings, signatures and marks."""
+    """The cost of a passage on a page: tokens and bytes, and the tokens of headings, signatures and marks."""
 
     tokens: int
     size: int
@@ -283,7 +283,7 @@ class PageOfPassages:
             yield passage.last + 1, last
 
     def _cost(self, apart: Apart, ranked: RankedPart, lines: Sequence[tuple[int, str]]) -> _Cost:
-        """What lines of a part add to the page."""
+        """The cost of lines of a part on the page."""
         path = ranked.path
         taken = _Taken(ranked, lines)
         around = self._around(ranked, taken.span[0], self._seen.get(path, ()))
@@ -291,8 +291,8 @@ class PageOfPassages:
         within = "" if passage.part is None else f"p{passage.part}:"
         form = [_ROW.format(within, number, line) for number, line in passage.around]
         if path not in self._taken:
-            where = f"{passage.first}-{passage.last} of {len(apart.lines)}"
-            form.append(f"{quote(path)} | lines {where} | sha256:{apart.digits[:12]}\n")
+            numbers = f"{passage.first}-{passage.last} of {len(apart.lines)}"
+            form.append(f"{quote(path)} | lines {numbers} | sha256:{apart.digits[:12]}\n")
         elif not {taken.span[0] - 1, taken.span[1] + 1} & self._seen[path]:
             form.append("…\n")
         text = "".join(form)
@@ -304,9 +304,9 @@ class PageOfPassages:
     def _cut(
         self, apart: Apart, ranked: RankedPart, lines: Sequence[tuple[int, str]], *, goes_on: bool
     ) -> Sequence[tuple[int, str]]:
-        """Of a part those lines around its best ones that there is room for, at least one.
+        """The lines of a part around its best ones that there is room for, at least one.
 
-        The definition of a symbol is shown from where it begins, and what is left of a part goes on.
+        The definition of a symbol is shown from where it begins, and what is left of a part comes next.
         """
         costs = [estimate(_ROW.format("", number, line[:FIND_LINE_CHARS])) for number, line in lines]
         points = [0.0] * len(lines)

@@ -38,6 +38,7 @@ from readroom.core.errors import Binary, BrokenData, HardLinked, TimedOut
 from readroom.core.formats.registry import provided, table
 from readroom.core.limits import GREP_MAX_TIMEOUT_S
 from readroom.core.paths import ROOT, WorkPath
+from readroom.core.policy.guard import Guard
 from readroom.core.search.pattern import Pattern
 from readroom.core.stores.base import Folder, Source
 from readroom.core.values import EntryKind, GrepRequest, GrepResult, Omission, Warn
@@ -62,7 +63,7 @@ def perform(services: Services, job: Job[GrepRequest], *, confined: bool = True)
     seconds = min(request.timeout_s or limits.grep_timeout_s, GREP_MAX_TIMEOUT_S)
     require_usable(request)
     # Outside the time limit of the search: whether a pattern is valid does not depend on it.
-    pattern = pattern_of(request, deadline, local=guard.folder is not None and not request.documents)
+    pattern = pattern_of(request, deadline, local=_is_local(guard, request) and not request.documents)
     within = deadline.within(seconds)
     search = _Search(services, job, pattern, within, seconds, confined)
     if request.documents and table().documents:
@@ -75,6 +76,11 @@ def perform(services: Services, job: Job[GrepRequest], *, confined: bool = True)
         return search.file()
     with guard.open_folder(request.path) as top:
         return search.folder(top)
+
+
+def _is_local(guard: Guard, request: GrepRequest) -> bool:
+    """Whether rg can walk what is searched."""
+    return guard.folder_at(WorkPath(request.path)) is not None
 
 
 GREP_RANK_SHARE = 0.7
@@ -101,7 +107,7 @@ class _Search:
         self._request = request
         self._deadline = deadline
         self._seconds = seconds
-        self._local = guard.folder is not None
+        self._local = _is_local(guard, request)
         self._cursor = read_grep_cursor(request)
         self._confined = confined
         self._pattern = pattern

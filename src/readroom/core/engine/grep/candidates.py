@@ -40,7 +40,7 @@ from readroom.core.errors import ReadroomError, TimedOut
 from readroom.core.formats.kinds import is_archive_name, is_searched, suffix
 from readroom.core.limits import GREP_FILE_LEAST_S, HEAD_BYTES, MAX_PATH_DEPTH
 from readroom.core.limits.files import GREP_HEAD_START_S
-from readroom.core.paths import ROOT, WorkPath
+from readroom.core.paths import WorkPath
 from readroom.core.policy.guard import Guard
 from readroom.core.search import ripgrep
 from readroom.core.search.pattern import Pattern, is_mixed
@@ -317,7 +317,17 @@ class SecondRound:
 class Walked:
     """All files in a scope: each has to be searched. Attributes as of `ripgrep.Tree`."""
 
-    def __init__(self, guard: Guard, top: Folder, scope: Scope, deadline: Deadline, noted: Noted) -> None:
+    def __init__(
+        self,
+        guard: Guard,
+        top: Folder,
+        scope: Scope,
+        deadline: Deadline,
+        noted: Noted,
+        passes: Callable[[WorkPath], bool] | None = None,
+    ) -> None:
+        """`passes` tells whether a file may match, where that is known before."""
+        self._passes = passes
         self._guard = guard
         self._top = top
         self._scope = scope
@@ -341,12 +351,16 @@ class Walked:
                         self.stopped_at = path = run.prefix + name
                         self._deadline.check()
                         is_file = run.kind(name) is EntryKind.FILE
-                        if is_file and path_key(path) >= least and self._scope.takes(path):
+                        is_candidate = is_file and path_key(path) >= least and self._scope.takes(path)
+                        if is_candidate and self._may_match(path):
                             yield path
         finally:
             self._noted.unreadable += walk.closed
         if not walk.finished:
             self._deadline.check()
+
+    def _may_match(self, path: str) -> bool:
+        return self._passes is None or self._passes(join_below(self._top.real, path))
 
 
 class Rounds(Struct, frozen=True):
@@ -388,10 +402,16 @@ def rounds_below(
     one file may take, `filled` says how much of the page is used so far, from 0 to 1.
     """
     noted = Noted()
-    if guard.folder is None:
-        walked = Walked(guard, top, scope, deadline, noted)
+    if guard.folder_at(top.real) is None:
+        passes = None
+        if len(guard.tops) > 1:
+            from readroom.core.engine.grep.sieve import Sieve  # few workspaces have several roots
+
+            both = _sought(request, pattern)
+            passes = Sieve(guard, request, both, deadline, share=share, confined=confined).passes
+        walked = Walked(guard, top, scope, deadline, noted, passes)
         return Rounds(walked, walked, noted)
-    root = opened.enter_context(guard.open_folder(ROOT)).fileno() if confined else None
+    root = opened.enter_context(guard.open_folder(guard.top_of(top.real))).fileno() if confined else None
     shared = (guard, top, scope, request, deadline)
     sought, spare = _sought(request, pattern)
     reports = ripgrep.Reports(logged=not scope.hints().names)

@@ -408,8 +408,8 @@ class Tree:
         parents = self._root is not None
         skipped = [] if after is None else [*ranges_before(after.path)]
         skipped += [glob_of(path) for path in self._passed]
-        hidden, below = self._scope.sees_hidden, self._top.real != ROOT
-        denied = _spared(tuple(self._guard.irrevocable()), hidden=hidden, below=below)
+        hidden, below = self._scope.sees_hidden, self._top.real not in self._guard.tops
+        denied = _spared(tuple(self._guard.irrevocable(self._top.real)), hidden=hidden, below=below)
         flags = tree_flags(
             self._request.include | ({"hidden"} if hidden else frozenset()),
             hints.names if named else (),
@@ -421,7 +421,8 @@ class Tree:
 
     def _in_repository(self, parents: bool) -> bool:
         """Whether it is in a repository: then rg can require one for ignore files, and sees nested ones."""
-        above = (ROOT, *ancestors(self._top.real)) if parents else ()
+        own, below = self._guard.top_of(self._top.real), ancestors(self._top.real)
+        above = (*([ROOT] if own == ROOT else []), *below) if parents else ()
         for folder in (*above, self._top.real):
             try:
                 self._guard.store.stat(join(folder, ".git"))
@@ -458,4 +459,5 @@ def _entrance(folder: Folder, guard: Guard) -> str:
     fd = folder.fileno()
     if fd is not None and sys.platform == "linux" and os.path.isdir(f"/proc/self/fd/{fd}"):
         return f"/proc/self/fd/{fd}"
-    return os.path.join(guard.folder or "/", folder.real)
+    _, place = guard.own(folder.real)
+    return os.path.join(guard.folder_at(folder.real) or "/", place.inner(folder.real))

@@ -222,24 +222,37 @@ class AllowList:
 class Rules:
     """All layers. Safe to share between threads."""
 
-    __slots__ = ("_files", "_folders", "_layers")
+    __slots__ = ("_files", "_folders", "_layers", "_start", "_top")
 
-    def __init__(self, layers: Sequence[Layer]) -> None:
+    def __init__(self, layers: Sequence[Layer], top: WorkPath = ROOT) -> None:
+        """`top` is the folder to which the rules are relative; all paths are below it."""
         self._layers = tuple(layers)
+        self._top = top
+        self._start = 0 if top == ROOT else len(top) + 1
         self._files: dict[WorkPath, Verdict] = {}
         self._folders: dict[WorkPath, Verdict] = {}
 
     def with_layers(self, layers: Sequence[Layer], *, first: bool = False) -> Rules:
         """These rules with more layers; if several deny, those that come `first` name the rule."""
-        return Rules((*layers, *self._layers) if first else (*self._layers, *layers))
+        return Rules((*layers, *self._layers) if first else (*self._layers, *layers), self._top)
+
+    def below(self, top: WorkPath) -> Rules:
+        """These rules for a root that is a folder of a tree, for paths of the tree."""
+        return Rules(self._layers, top)
 
     def placed(self, above: Sequence[str]) -> Rules:
         """These rules for a root that has these absolute names."""
-        return Rules([layer.placed(above) if isinstance(layer, Denials) else layer for layer in self._layers])
+        layers = [layer.placed(above) if isinstance(layer, Denials) else layer for layer in self._layers]
+        return Rules(layers, self._top)
 
     def of_root(self) -> Rule | None:
         """The rule that denies the root itself."""
         return next(filter(None, (layer.of_root() for layer in self.denials)), None)
+
+    @property
+    def top(self) -> WorkPath:
+        """The folder to which the rules are relative."""
+        return self._top
 
     @property
     def layers(self) -> Sequence[Layer]:
@@ -260,7 +273,7 @@ class Rules:
 
         The verdict on a folder is kept, and that on an `opened` file, which is often opened again.
         """
-        if path == ROOT:
+        if path in (ROOT, self._top):
             return ALLOWED
         if not (folder or opened):
             return self._decided(path, folder)
@@ -292,7 +305,8 @@ class Rules:
         above = self.decide(parent(path), folder=True)
         if not above.allowed:
             return above
-        name, folded = byte_text(path), _folded_one(path)
+        own = path[self._start :]
+        name, folded = byte_text(own), _folded_one(own)
         for layer in self._layers:
             rule = layer.decide(name, folded, folder=folder)
             if rule is None and isinstance(layer, (Denials, _Inside)):
@@ -377,7 +391,7 @@ def inside(rules: Rules) -> Rules:
     Those that are about members already stay as they are.
     """
     about_members = [layer for layer in rules.layers if isinstance(layer, _Inside)]
-    return Rules([*about_members, *(_Inside(layer) for layer in rules.denials)])
+    return Rules([*about_members, *(_Inside(layer) for layer in rules.denials)], rules.top)
 
 
 @final

@@ -13,7 +13,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from os import PathLike
 from typing import TYPE_CHECKING, Literal, TypeAlias, final
@@ -239,7 +239,7 @@ class LocalStore:
         """The time of the last change of the folder of journals when none of them was left."""
         self._root: Root | None = opened
         status = os.fstat(opened.fd)
-        self._identity = (status.st_dev, status.st_ino)
+        self.identity = (status.st_dev, status.st_ino)
         # Some file systems do not count the links of folders.
         self._is_counted = status.st_nlink > 0
         self._way: Way = KernelWay(opened, walk) if confinement == "kernel" else walk
@@ -252,7 +252,7 @@ class LocalStore:
         root = self._root
         try:
             status = os.stat(self._path)
-            is_there = (status.st_dev, status.st_ino) == self._identity
+            is_there = (status.st_dev, status.st_ino) == self.identity
         except OSError:
             is_there = root is None or not self._is_counted or os.fstat(root.fd).st_nlink > 0
         if not is_there:
@@ -294,13 +294,22 @@ class LocalStore:
 
     def commit(self, changes: Sequence[Change], ready: Callable[[], None]) -> Sequence[Sequence[Warn]]:
         """Make all changes or none, also if the process is killed meanwhile."""
-        from readroom.core.stores.local.batch import Batch  # few calls change several names
-        from readroom.core.stores.local.journal import BatchJournal
-        from readroom.core.stores.local.unfinished import Notes
+        from readroom.core.stores.local.across import commit  # few calls change several names
 
-        journal = None if self._journals is None else BatchJournal(self._journals, self.name, self._identity)
-        batch = Batch(Notes(self._notes), journal, nameless=self.confinement == "kernel")
-        return batch.run(changes, ready)
+        return commit({}, self, (self._notes, self._journals), changes, ready)
+
+    def commit_with(
+        self, every: Mapping[WorkPath, LocalStore], changes: Sequence[Change], ready: Callable[[], None]
+    ) -> Sequence[Sequence[Warn]]:
+        """Make changes of several roots, by their names in the tree; the paths of changes are those."""
+        from readroom.core.stores.local.across import commit
+
+        return commit(every, self, (self._notes, self._journals), changes, ready)
+
+    @property
+    def way(self) -> Way:
+        """How names below the root are opened."""
+        return self._way
 
     def recover(self, *, elsewhere: bool = True) -> Sequence[Leftover]:
         """Undo what calls that were killed left half done. Costs a stat when there were none.
@@ -323,12 +332,16 @@ class LocalStore:
 
         def finish(abandoned: Abandoned) -> bool | None:
             record = abandoned.record
+            if record.every:
+                from readroom.core.stores.local.across import recovered_across
+
+                return recovered_across(abandoned, self, LocalStore, left)
             root = os.fsdecode(record.root)
-            if root != self.name or record.inode != self._identity[1]:
+            if root != self.name or record.inode != self.identity[1]:
                 if elsewhere and (lies_in(root, self.name) or lies_in(self.name, root)):
                     others.add(root)
                 return None
-            found = recovered(self._way, abandoned, self._identity[0], Deadline())
+            found = recovered(self._way, abandoned, {record.device: self.identity[0]}, Deadline())
             left.extend(found or ())
             return found is not None
 
@@ -350,6 +363,27 @@ class LocalStore:
             return None
         except OSError as error:
             raise translated(error, path) from None
+
+    def is_still(self, path: WorkPath, version: Version | None) -> bool:
+        root = self._root
+        if root is None:
+            return False
+        try:
+            # Whatever the name leads to, only its numbers are compared with those of a file in the root.
+            status = os.stat(path, dir_fd=root.fd, follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return version is None
+        except (OSError, ValueError):
+            return False
+        return (
+            version is not None
+            and status.st_ino == version.inode
+            and status.st_ctime_ns == version.ctime_ns
+            and status.st_mtime_ns == version.mtime_ns
+            and status.st_size == version.size
+            and status.st_dev == version.device
+            and not stat.S_ISLNK(status.st_mode)
+        )
 
     def close(self) -> None:
         """Release the root once running calls are done with it."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias, final
 
 import msgspec
@@ -22,11 +22,12 @@ from readroom.core.stores.local.unfinished import try_lock
 
 _BEGUN, _ENDED = ".begun", ".ended"
 
-Kind: TypeAlias = Literal["put", "remove", "rename", "folder"]
+Kind: TypeAlias = Literal["put", "remove", "rename", "folder", "tree"]
 PUT: Kind = "put"
 REMOVE: Kind = "remove"
 RENAME: Kind = "rename"
 FOLDER: Kind = "folder"
+TREE: Kind = "tree"
 
 State: TypeAlias = tuple[int, int, int, int]
 """Device, inode, size and time of change of a file; of anything else the first two count."""
@@ -46,7 +47,7 @@ class Step(Struct, omit_defaults=True):
     """One change of one name, with all that is needed to take it back.
 
     Attributes:
-        kind: What it does.
+        kind: What it does. A tree without a name is one that is being written.
         folder: The real path of the folder of the name.
         name: The name.
         temporary: The name of the new file before, and of the old one after.
@@ -57,6 +58,7 @@ class Step(Struct, omit_defaults=True):
         exact: Whether size and time of what is removed count, and not only which it is.
         to_folder: The folder of the new name of something that is renamed.
         to_name: That name.
+        inside: The names below a folder that comes back.
     """
 
     kind: Kind
@@ -70,6 +72,7 @@ class Step(Struct, omit_defaults=True):
     exact: bool = False
     to_folder: bytes = b""
     to_name: bytes = b""
+    inside: list[bytes] = []
 
     @property
     def folder_path(self) -> WorkPath:
@@ -125,31 +128,51 @@ class Step(Struct, omit_defaults=True):
         return state[0], state[1]
 
 
+class OneOf(Struct, frozen=True):
+    """One of several roots in which a batch changes names: its name in the paths of the steps, and itself."""
+
+    at: bytes
+    root: bytes
+    device: int
+    inode: int
+
+
 class Record(Struct):
-    """A journal: the folder of the workspace, by name and identity, and the steps in order."""
+    """A journal: the folder of the workspace, by name and identity, and the steps in order.
+
+    Attributes:
+        every: All roots, where the batch changes several; the paths of its steps are those of the tree.
+    """
 
     root: bytes
     device: int
     inode: int
     steps: list[Step]
+    every: list[OneOf] = []
 
-    def on(self, device: int) -> Sequence[Step]:
-        """The steps, if the device of the root has another number since the machine was started again."""
+    def on(self, devices: Mapping[int, int]) -> Sequence[Step]:
+        """The steps, where devices have other numbers since the machine was started again."""
         for step in self.steps:
-            step.old, step.new = self._moved(step.old, device), self._moved(step.new, device)
-        self.device = device
+            step.old, step.new = _moved(step.old, devices), _moved(step.new, devices)
         return self.steps
 
-    def _moved(self, state: State | None, device: int) -> State | None:
-        return (device, *state[1:]) if state is not None and state[0] == self.device else state
+
+def _moved(state: State | None, devices: Mapping[int, int]) -> State | None:
+    return state if state is None else (devices.get(state[0], state[0]), *state[1:])
 
 
 @final
 class BatchJournal(Closeable):
     """The journal of one batch."""
 
-    def __init__(self, folder: str, root: str, identity: tuple[int, int]) -> None:
-        """`folder` is where journals are, made when the first begins; `root` is that of the workspace."""
+    def __init__(
+        self, folder: str, root: str, identity: tuple[int, int], every: Sequence[OneOf] = ()
+    ) -> None:
+        """A journal of the root of that name and identity, or of several roots.
+
+        `folder` is where journals are, made when the first begins.
+        """
+        self._every = every
         self._folder = folder
         self._root = root
         self._identity = identity
@@ -158,7 +181,7 @@ class BatchJournal(Closeable):
 
     def begin(self, steps: Sequence[Step]) -> bool:
         """Note what is going to be done; False where that cannot be noted."""
-        record = Record(os.fsencode(self._root), *self._identity, list(steps))
+        record = Record(os.fsencode(self._root), *self._identity, list(steps), list(self._every))
         path = os.path.join(self._folder, os.urandom(8).hex())
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         try:

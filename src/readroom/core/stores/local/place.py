@@ -152,11 +152,31 @@ class LocalPlace(Closeable):
         deepest = self._deepest(parent(path))
         self._fds = [deepest.fd]
         self._folder = deepest.real
-        self.name = basename(path)
+        self.spelling = self.name = basename(path)
         self.folders: Sequence[WorkPath] = ()
         self.warnings: Sequence[Warn] = ()
         self.removed = 0
-        self.real = join(_below(deepest.real, self._missing), self.name)
+        try:
+            self._spell()
+        except BaseException:
+            os.close(self._fds.pop())
+            raise
+        self.real = join(_below(self._folder, self._missing), self.name)
+
+    def _spell(self) -> None:
+        """Take the names that the folders list, where others mean the same."""
+        from readroom.core.stores.local.spelling import as_listed, folder_as_listed  # changes need it
+
+        if self._folder != ".":
+            root = self._way.folder(WorkPath("."))
+            listed = folder_as_listed(root.fd, self._folder)
+            os.close(root.fd)
+            if listed != self._folder:  # some file systems have other numbers for another spelling
+                again = self._way.folder(listed)
+                os.close(self._fds.pop())
+                self._fds, self._folder = [again.fd], again.real
+        if not self._missing:
+            self.name = as_listed(self._fds[-1], self.spelling)
 
     def _deepest(self, folder: WorkPath) -> resolve.Found:
         while True:

@@ -15,12 +15,14 @@ import ctypes
 import errno
 import os
 import sys
+from collections.abc import Iterator
 from functools import cache
 from typing import TypeAlias
 
 from readroom.core.paths import WorkPath, join
 from readroom.core.stores.base import Moved, Step
 from readroom.core.stores.local.resolve import FOLDER_FLAGS
+from readroom.core.stores.local.spelling import as_listed
 from readroom.core.values import Version
 
 Name: TypeAlias = tuple[int, str]
@@ -61,6 +63,30 @@ def move(old: Name, new: Name, expected: Identity) -> None:
         with contextlib.suppress(OSError):  # something else has taken the old name
             _renamed_if_free(new, old)
         raise Moved
+
+
+def respelled(old: Name, new: Name, aside: str, expected: Identity) -> bool:
+    """Spell a name otherwise, where the file system takes both spellings for one; False where it does not.
+
+    `aside` is the name in between, where the system does nothing for two spellings of one name.
+
+    Raises:
+        Moved: Something else has the name.
+        OSError: The system's refusal.
+    """
+    folder = old[0]
+    listed = as_listed(folder, old[1])
+    if identity_of(folder) != identity_of(new[0]) or as_listed(folder, new[1]) != listed:
+        return False
+    status = _stat(folder, listed)
+    if status is None or _identity(status) != expected:
+        raise Moved
+    if listed != new[1]:
+        os.rename(listed, new[1], src_dir_fd=folder, dst_dir_fd=folder)
+        if as_listed(folder, new[1]) == listed:
+            _renamed_if_free((folder, listed), (folder, aside))
+            give_back(folder, aside, new[1])
+    return True
 
 
 def take(old: Name, new: Name, expected: Identity, over: Version) -> None:
@@ -399,6 +425,23 @@ class Removal:
                 raise Moved from None
             raise
         self.removed += 1
+
+
+def names_inside(folder: int, name: str) -> Iterator[str]:
+    """The names below a folder in an open one, by their path in it. Raises OSError."""
+    pending = [""]
+    while pending:
+        inside = pending.pop()
+        at = os.path.join(name, inside) if inside else name
+        fd = os.open(at, FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=folder)
+        try:
+            for own, is_folder in _names(fd):
+                path = f"{inside}/{own}" if inside else own
+                yield path
+                if is_folder:
+                    pending.append(path)
+        finally:
+            os.close(fd)
 
 
 def _names(folder: int) -> list[tuple[str, bool]]:

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from readroom.core import errors
 from readroom.core.deadline import Deadline
 from readroom.core.paths import WorkPath, join
 from readroom.core.stores.base import Leftover, Moved
 from readroom.core.stores.local import rename, resolve
-from readroom.core.stores.local.journal import FOLDER, PUT, REMOVE, RENAME, Abandoned, Step
+from readroom.core.stores.local.journal import FOLDER, PUT, REMOVE, RENAME, TREE, Abandoned, Step
 from readroom.core.stores.local.unfinished import lock
 
 _FolderOf: TypeAlias = Callable[[WorkPath], int]
@@ -99,11 +99,17 @@ def _undo_rename(step: Step, fd: int, folder: _FolderOf, release: _Release) -> I
         to = folder(step.to_folder_path)
     except KeyError:
         return
+    if rename.state_at(fd, step.aside_name) is not None:
+        rename.give_back(fd, step.aside_name, step.file_name)
+        return
     now = rename.state_at(to, step.to_file_name)
     if now is None or now[:2] != step.identity:
         return
+    new = (to, step.to_file_name)
     try:
-        rename.move((to, step.to_file_name), (fd, step.file_name), step.identity)
+        if rename.respelled(new, (fd, step.file_name), step.aside_name, step.identity):
+            return
+        rename.move(new, (fd, step.file_name), step.identity)
     except Moved:
         there = join(step.to_folder_path, step.to_file_name)
         yield Leftover(there, "a call that did not end moved it here, and its name has another now")
@@ -119,7 +125,23 @@ def _undo_folder(step: Step, fd: int, folder: _FolderOf, release: _Release) -> I
     yield from ()
 
 
+def _undo_tree(step: Step, fd: int, folder: _FolderOf, release: _Release) -> Iterator[Leftover]:
+    """Remove a folder that came back as a whole, or what was written of it under its temporary name."""
+    if step.name:
+        now = rename.state_at(fd, step.file_name)
+        if now is not None and step.new is not None and now[:2] == step.new[:2]:
+            rename.set_aside(fd, step.file_name, step.aside_name, step.new, exact=False)
+            found = {os.fsencode(name) for name in rename.names_inside(fd, step.aside_name)}
+            if found <= set(step.inside):
+                rename.clear_tree(fd, step.aside_name)
+            else:
+                rename.give_back(fd, step.aside_name, step.file_name)
+                yield Leftover(step.path, _CHANGED_SINCE)
+    rename.clear_tree(folder(step.staged_path), step.temporary_name)
+
+
 _UNDO: dict[str, _Undo] = {
+    TREE: _undo_tree,
     PUT: _undo_put,
     REMOVE: _undo_remove,
     RENAME: _undo_rename,
@@ -136,35 +158,50 @@ def cleared(step: Step, fd: int) -> None:
             rename.clear(fd, kept, step.old)
 
 
+class Folders(Protocol):
+    """Opens folders by their paths."""
+
+    def folder(self, path: WorkPath) -> resolve.Found:
+        """As `resolve.Way`."""
+
+
 def recovered(
-    way: resolve.Way, abandoned: Abandoned, device: int, deadline: Deadline
+    way: Folders, abandoned: Abandoned, devices: Mapping[int, int], deadline: Deadline
 ) -> list[Leftover] | None:
     """Undo or clear what a process that died has left; None if its folders are in use.
 
     Args:
         way: Resolves folders in the root of the journal.
         abandoned: Its journal.
-        device: The number that the device of the root has now.
+        devices: The numbers that devices of the journal have now.
         deadline: When waiting for other writers must end.
     """
-    steps = abandoned.record.on(device)
+    steps = abandoned.record.on(devices)
     with ExitStack() as stack:
         folders: dict[WorkPath, int] = {}
+
+        def at(path: WorkPath) -> int:
+            """A folder, which may be there only once a later step was taken back."""
+            if path not in folders:
+                with contextlib.suppress(OSError, errors.ReadroomError):
+                    found = way.folder(path)
+                    stack.callback(os.close, found.fd)
+                    if found.real == path:
+                        folders[path] = found.fd
+            return folders[path]
+
         for path in sorted(
             {path for step in steps for path in (step.folder_path, step.staged_path, step.to_folder_path)}
         ):
-            with contextlib.suppress(OSError, errors.ReadroomError):
-                found = way.folder(path)
-                stack.callback(os.close, found.fd)
-                if found.real == path:
-                    folders[path] = found.fd
+            with contextlib.suppress(KeyError):
+                at(path)
         try:
             for _, fd in sorted((rename.identity_of(fd), fd) for fd in folders.values()):
                 lock(fd, deadline)
         except (errors.TimedOut, errors.Cancelled):
             return None
         if not abandoned.ended:
-            return list(undone(steps, folders.__getitem__))
+            return list(undone(steps, at))
         for step in steps:
             with contextlib.suppress(OSError, Moved, KeyError):
                 cleared(step, folders[step.folder_path])

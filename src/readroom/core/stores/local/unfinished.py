@@ -224,6 +224,12 @@ class Draft(Closeable):
             self.link(self._note.name)
         return self._note.name
 
+    def written(self) -> None:
+        """Close the file, which is complete: one that is open and removed may keep its folder from going."""
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
+
     def release(self) -> None:
         """Leave the temporary name alone: what has it now is not this file."""
         self._keeps_name = True
@@ -234,7 +240,7 @@ class Draft(Closeable):
 
     def close(self) -> None:
         """Take the temporary name away, which is nearly always gone, the file having got its own."""
-        os.close(self.fd)
+        self.written()
         if self._note is not None:
             if not self._keeps_name:
                 with contextlib.suppress(OSError):

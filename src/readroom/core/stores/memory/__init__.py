@@ -27,12 +27,15 @@ from readroom.core.stores.base import (
     Change,
     Leftover,
     MakeEntry,
+    MakeLink,
     Moved,
     PutFile,
+    PutTree,
     RemoveEntry,
     RenameEntry,
     Source,
     Step,
+    TreeEntry,
     WriteTarget,
 )
 from readroom.core.stores.memory import nodes
@@ -85,14 +88,16 @@ class MemoryStore:
                 raise NotAFile(path, "folder")
             self._put(folder, name, content, self._clock() if mtime_ns is None else mtime_ns)
 
-    def replace(self, path: WorkPath, data: bytes, expected: Version | None) -> None:
+    def replace(
+        self, path: WorkPath, data: bytes, expected: Version | None, mtime_ns: int | None = None
+    ) -> None:
         """Put a file if what is there has that version, or, for None, if nothing is. Raises Moved."""
         with self._lock:
             folder, name = self._place(path)
             old = folder.names.get(name)
             if (old.state[1] if isinstance(old, nodes.File) else old) != expected:
                 raise Moved
-            self._put(folder, name, data, self._clock())
+            self._put(folder, name, data, self._clock() if mtime_ns is None else mtime_ns)
 
     def add_folder(self, path: WorkPath) -> None:
         """Make a folder and those above it. Raises Moved when something has the name."""
@@ -155,16 +160,39 @@ class MemoryStore:
     def _make_change(self, change: Change, data: bytes) -> None:
         place = change.place
         match change:
-            case PutFile(_, _, over):
-                self.replace(place.real, data, None if over is None else over.version)
-            case RemoveEntry(_, found, expected):
+            case PutFile(_, _, over, _, exactly):
+                version = None if over is None else over.version
+                self.replace(place.real, data, version, None if exactly is None else exactly.mtime_ns)
+            case RemoveEntry(_, found, expected, inside):
                 is_folder = found.kind is EntryKind.FOLDER
+                if inside is not None and nodes.inside(self._there(place.real)[2]) != inside:
+                    raise Moved
                 self.remove(place.real, expected, (lambda path, folder: None) if is_folder else None)
             case RenameEntry(_, to, found):
                 self.move(place.real, found, to.real, None)
             case MakeEntry():
                 if not isinstance(self._there(place.real)[2], nodes.FolderNode):
                     self.add_folder(place.real)
+            case MakeLink(_, target, mtime_ns):
+                self._add_link(place.real, target, mtime_ns)
+            case PutTree(_, entries):
+                for entry in entries:
+                    self._put_back(join(place.real, entry.inside) if entry.inside else place.real, entry)
+
+    def _put_back(self, path: WorkPath, entry: TreeEntry) -> None:
+        if entry.kind is EntryKind.FOLDER:
+            self.add_folder(path)
+        elif entry.kind is EntryKind.LINK:
+            self._add_link(path, entry.target, entry.mtime_ns)
+        else:
+            folder, name = self._place(path)
+            self._put(folder, name, entry.data, self._clock() if entry.mtime_ns is None else entry.mtime_ns)
+
+    def _add_link(self, path: WorkPath, target: str, mtime_ns: int | None) -> None:
+        folder, name = self._place(path)
+        if name in folder.names:
+            raise Moved
+        folder.names[name] = nodes.Link(target, self._clock() if mtime_ns is None else mtime_ns)
 
     def recover(self) -> Sequence[Leftover]:
         """Nothing outlives the process."""
@@ -236,6 +264,9 @@ class MemoryStore:
         except NotFound:
             return None
         return node.state[1] if isinstance(node, nodes.File) else Version(0, 0, 0, 0, 0)
+
+    def is_still(self, path: WorkPath, version: Version | None) -> bool:
+        return self.version(path) == version
 
     def close(self) -> None:
         """Nothing to release."""
@@ -364,6 +395,7 @@ class MemoryPlace(Closeable):
         self._folder = real
         self.folders: Sequence[WorkPath] = ()
         self.real = join(real, self.name)
+        self.spelling = self.name
 
     @property
     def lock(self) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from readroom.core.closeable import Closeable
 from readroom.core.errors import BadPath, NotAFile, NotFound
 from readroom.core.paths import WorkPath, join
-from readroom.core.stores.base import Step
+from readroom.core.stores.base import Inside, Step, as_inside
 from readroom.core.values import Entry, EntryKind, Names, Stat, Version
 
 
@@ -135,6 +135,20 @@ def each(path: WorkPath, node: Node, step: Step) -> None:
         step(at, isinstance(node, FolderNode))
         if isinstance(node, FolderNode):
             pending += [(join(at, name), inner) for name, inner in node.names.items()]
+
+
+def inside(node: Node | None) -> Inside:
+    """The names below a folder, by their path in it."""
+    found = {}
+    pending = [("", node)]
+    while pending:
+        path, node = pending.pop()
+        if isinstance(node, FolderNode):
+            for name, inner in node.names.items():
+                own = f"{path}/{name}" if path else name
+                found[own] = as_inside(stat_of(inner))
+                pending.append((own, inner))
+    return found
 
 
 def files_in(node: Node | None) -> Iterator[File]:

@@ -65,8 +65,8 @@ def blocks(old: Sequence[str], new: Sequence[str]) -> list[DiffBlock]:
     ]
 
 
-def common_start(old: Sequence[str], new: Sequence[str]) -> int:
-    """The length of the common beginning, in items or characters."""
+def common_start(old: Sequence[object], new: Sequence[object]) -> int:
+    """The length of the common beginning, in items, characters or bytes."""
     low, high = 0, min(len(old), len(new))
     if old[:high] == new[:high]:
         return high
@@ -80,7 +80,7 @@ def common_start(old: Sequence[str], new: Sequence[str]) -> int:
     return low
 
 
-def common_end(old: Sequence[str], new: Sequence[str], start: int) -> int:
+def common_end(old: Sequence[object], new: Sequence[object], start: int) -> int:
     """The length of the common end, not reaching into the first `start` items."""
     low, high = 0, min(len(old), len(new)) - start
     a, b = len(old), len(new)

@@ -147,6 +147,7 @@ def opened(view: View, row: Row, left: int = 0, width: int = 1000) -> Opened:
         ("Arguments", arguments(view, event.arguments)), ("Decision", event.decision),
         ("Rule", view.sight.text(event.rule) if event.rule else ""), ("Kind of file", event.kind or ""),
         ("Shortened", _LEVELS.get(event.level or "", event.level or "")),
+        ("Trace", event.traceparent or ""),
         ("Tokens", f"{event.tokens:,} ({event.counter})"), ("Hash of the row", row.hash[:16]),
     ]  # fmt: skip
     return {

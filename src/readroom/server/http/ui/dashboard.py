@@ -1,7 +1,7 @@
 """The dashboard as an ASGI application behind the gate: sign-in, static files, and pages rendered in threads.
 
-It answers GET, and POST to sign in or out and to verify the ledger; the gate admits no POST from a page of
-another origin.
+It answers GET, and POST to sign in or out, to verify the ledger, and to undo where the operator allows that;
+the gate admits no POST from a page of another origin.
 """
 
 from __future__ import annotations
@@ -74,11 +74,14 @@ PAGES: Final[Mapping[str, Place]] = {
     "calls": Place("conversations:calls", "Calls"),
     "files": Place("overview:files", "Files"),
     "map": Place("folder:folder_map", "Map", ("path",)),
+    "history": Place("history:history", "History", ("path", "session", "agent"), filtered=False),
     "findings": Place("findings:findings", "Findings", ("kind",)),
     "ledger": Place("chain:ledger", "Ledger", filtered=False),
     "session": Place("conversations:session", chosen=("id", "before")),
     "call": Place("conversations:call"),
     "file": Place("files:file", chosen=("path", "session", "line")),
+    "change": Place("change:change"),
+    "undo": Place("undoing:undo"),
 }
 """All pages, by address."""
 
@@ -159,6 +162,8 @@ class Dashboard:
             return await self._verify(request)
         if path not in PAGES:
             raise errors.NoSuchView("page")
+        if path == "undo" and request.method == "POST":
+            return await self._undo(request)
         if request.method not in ("GET", "HEAD"):
             raise errors.WrongMethod(request.method, ["GET", "HEAD"])
         return await self._in_thread(partial(self._page, request, path))
@@ -219,6 +224,21 @@ class Dashboard:
     def _begin_verifying(self, access: Access) -> Response:
         self._books.verify(access.workspace)
         return Response()
+
+    async def _undo(self, request: Request) -> Response:
+        from readroom.server.http.ui import undoing
+
+        undoing.same_origin(request)
+        form = dict(parse_qsl((await whole_body(request.receive)).decode("utf-8", "replace")))
+
+        def work() -> Response:
+            view = self._view(request, "undo")
+            outcome = undoing.undone(view, form)
+            if isinstance(outcome, str):
+                return RedirectResponse(outcome, 303)
+            return _html(outcome, self._frame(request, view, "undo"))
+
+        return await self._in_thread(work)
 
     async def _in_thread(self, work: Callable[[], Response]) -> Response:
         return await asyncio.get_running_loop().run_in_executor(self._executor, work)
