@@ -79,7 +79,7 @@ _PATTERNS: tuple[tuple[Role, re.Pattern[str]], ...] = (
             r"(?:^|/)(?:docs?|documentation|docs?_src|man|manual|_?tutorials?)/|(?:^|/)readme[^/]*\Z"
             r"|\.(?:md|mdx|markdown|rst|rdoc|adoc|txt|html?|org|pod|tex|pdf|docx?|epub|odt|rtf|man|[1-9])(?:\.in)?\Z"
             # Shell completions repeat the help of every option.
-            r"|(?:^|/)complet(?:e|ions?)/(?:_[^/]*|[^/]*\.(?:bash|fish|zsh|elv|nu|ps1)(?:\.in)?)\Z"
+            r"|(?:^|/)complet(?:e|ions?)/(?:\w+/)?(?:_[^/]*|[^/]*\.(?:bash|fish|zsh|elv|nu|ps1)(?:\.in)?)\Z"
         ),
     ),
     (

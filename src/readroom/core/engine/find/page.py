@@ -26,11 +26,11 @@ _ROW = "{}{}\t{}\n"
 FIND_LINE_CHARS = 500
 """Longest line of a passage; longer ones are minified code or data, and the next call reads them."""
 
-FIND_FORM_SHARE = 0.06
+FIND_FORM_SHARE = 0.062
 """The share of a page for headings, enclosing signatures and marks. The rest waits for the next
 page, and other parts of the files that are on this one come before it."""
 
-FIND_GAPS_SHARE = 0.012
+FIND_GAPS_SHARE = 0.004
 """The part of that which headings leave for marks and signatures."""
 
 FIND_WANTING = 0.25
