@@ -49,7 +49,7 @@ class NoSuchReview(base.AbsentError):
 class NotWaiting(base.AbsentError):
     """A name of a set has no change that waits."""
 
-    message = "No change of {path} waits"
+    message = "No change waits for {path}"
     advice = "Show what waits: readroom review show."
     path: base.Name
 
