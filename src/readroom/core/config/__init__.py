@@ -37,6 +37,7 @@ Two files, both optional, both in this form; nothing else is a key:
     required = true                                # refuse changes whose past cannot be kept; default: warn
     tool = true                                    # models may ask for it; default false
     review = true                                  # changes wait until a person has agreed; default false
+    commands = "overlay"                           # undo commands, too (bubblewrap 0.11); default "listed"
     undo_in_dashboard = true                       # people may take changes back there; default false
 
     [ledger]
@@ -459,7 +460,7 @@ def room(
         areas = areas_of(guarded, changeable, settings, _area)
     else:
         areas = [_area(guarded.own(ROOT)[1], guarded, changeable, settings)]
-    return CommandService(guarded, areas, policy, settings.limits, kept)
+    return CommandService(guarded, areas, policy, settings.limits, kept, past=settings.history.commands)
 
 
 def _area(place: Place, guarded: Guard, changeable: WriteTargets, settings: Settings) -> Area:
