@@ -24,7 +24,8 @@ from readroom.core.paths import ROOT, WorkPath, join
 from readroom.core.policy.commands import SYSTEM, SYSTEM_PATTERNS
 from readroom.core.sandbox.reach import Access, Child, SandboxView, Split
 
-_WHERE = "/usr/local/bin:/usr/bin:/bin:/run/wrappers/bin:/run/current-system/sw/bin"
+WHERE = "/usr/local/bin:/usr/bin:/bin:/run/wrappers/bin:/run/current-system/sw/bin"
+"""Where bubblewrap is looked for; never in PATH, which may name a folder of the workspace."""
 
 _DEVICES = {
     "null": (1, 3),
@@ -56,14 +57,14 @@ class Masks(Struct, frozen=True):
 @functools.cache
 def program() -> tuple[str | None, str]:
     """The path of a working bubblewrap; or None and the reason."""
-    path = shutil.which("bwrap", path=_WHERE)
+    path = shutil.which("bwrap", path=WHERE)
     if path is None:
         return None, "bubblewrap is not installed"
     words = [path, *_NAMESPACES, "--unshare-net", *system(), "--proc", "/proc", "--dev", "/dev", "true"]
     try:
         done = subprocess.run(
             words,
-            env={"PATH": _WHERE},
+            env={"PATH": WHERE},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

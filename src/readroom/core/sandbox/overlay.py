@@ -80,11 +80,12 @@ def unusable(root: str, place: str) -> str:
     program, problem = bubblewrap.program()
     if program is None:
         return problem
-    return _too_old(program) or _mounted(os.path.realpath(root)) or _untried(program, root, place)
+    return too_old(program) or _mounted(os.path.realpath(root)) or _untried(program, root, place)
 
 
 @functools.cache
-def _too_old(program: str) -> str:
+def too_old(program: str) -> str:
+    """Why a bubblewrap is too old to make overlays; empty if it is not."""
     try:
         done = subprocess.run(
             [program, "--version"],

