@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from bpe_openai import get_encoding
 
@@ -24,6 +24,9 @@ from readroom.core.outline.languages import language_of
 from readroom.core.ranking.parts import cut
 from readroom.core.ranking.query import parse
 from readroom.core.ranking.words import stem, sub_words
+from readroom.core.values.files import Item
+
+K = TypeVar("K")
 
 PAGE_TOKENS = 4900
 _FILES, _BYTES, _NAME, _FILE_SHARE = 50, 1024 * 1024, 3, 0.5
@@ -79,7 +82,7 @@ def _texts(folder: Path) -> Iterator[tuple[str, str]]:
             yield path, data.decode("utf-8", "replace")
 
 
-def _bm25(asked: set[str], texts: dict) -> dict:
+def _bm25(asked: set[str], texts: Mapping[K, Counter[str]]) -> dict[K, float]:
     mean = sum(words.total() for words in texts.values()) / max(len(texts), 1) or 1.0
     holding = {word: sum(word in words for words in texts.values()) for word in asked}
     rare = {word: math.log(1 + (len(texts) - held + 0.5) / (held + 0.5)) for word, held in holding.items()}
@@ -92,7 +95,8 @@ def _bm25(asked: set[str], texts: dict) -> dict:
 
 def _parts(path: str, text: str) -> Iterator[_Part]:
     lines = text.split("\n")
-    items, language = (), language_of(path, text[:8192])
+    items: Sequence[Item] = ()
+    language = language_of(path, text[:8192])
     if language is not None and can_outline(language):
         try:
             items = build(text, language, Deadline(60.0)).items

@@ -206,7 +206,8 @@ FACTS: dict[str, dict[str, str]] = {
         "undone": "[{path, to, action, right, fits, left, diff, left_out}]: what was done, or would be; "
         "right is the kind of change: edit, create, delete, move or folder.",
         "changes": "The numbers of the changes that were taken back.",
-        "change": "The number of the undo itself, or null.",
+        "change": "The number of the undo itself, the last of several, or null.",
+        "earlier_changes": "The other numbers of the undo itself, newest first, if a folder was moved.",
         "conflicts": "Names that were changed since: [{path, reason, fits, left, ours, theirs}]; fits and "
         "left count the places that could be taken back, and those that could not.",
         "dry_run": "Whether nothing was changed.",

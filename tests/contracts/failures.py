@@ -73,7 +73,7 @@ EXAMPLES: tuple[ReadroomError, ...] = (
     errors.BadPatch("line", "cannot be read: line 3 has no mark", "Begin it with a blank.", line=3),
     errors.HunkAmbiguous(PATH, 2, [3, 9], 2),
     errors.HunkMissing(PATH, 1, "No line is like it.", expected="x", place="3 | x", first=3, last=3),
-    errors.NotPatched(PATH, "symbolic link"),
+    errors.NotPatched(PATH, "a symbolic link"),
     errors.ManyMatches(PATH, 1, [3, 9], 2, next_request=READ),
     errors.LargerMatch(PATH, 3),
     errors.MissingArgument("read", "path"),

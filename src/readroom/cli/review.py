@@ -13,6 +13,7 @@ from readroom.cli import output
 from readroom.cli.answers import Where, path_argument
 from readroom.cli.exits import ExitCode
 from readroom.cli.options import flag, place_options, subcommand
+from readroom.core.errors import UsageError
 from readroom.core.errors.review import NoReview, NoSuchReview
 from readroom.core.paths import WorkPath
 from readroom.core.quoting import quote
@@ -70,8 +71,10 @@ def _meant(
         except NoSuchReview:
             if action != "show" or len(sets) != 1:
                 raise
-    if len(sets) != 1:
-        raise NoSuchReview("that id" if sets else "any id")
+    if len(sets) > 1:
+        raise UsageError(f"{len(sets)} sets wait", "Name one of those that `readroom review` lists.")
+    if not sets:
+        raise NoSuchReview("any id")
     return sets[0], [_name(workspace, word) for word in words]
 
 
@@ -120,7 +123,8 @@ def _set_line(one: dict[str, Any]) -> str:
     if one["token"]:
         whose += f", token {one['token']}"
     problem = f" | {one['problem']}" if one["problem"] else ""
-    return f"{one['id']} | {one['names']} names | changed {one['changed']} | {whose}{problem}"
+    names = f"{one['names']} name{'' if one['names'] == 1 else 's'}"
+    return f"{one['id']} | {names} | changed {one['changed']} | {whose}{problem}"
 
 
 def _change_line(row: dict[str, Any]) -> str:

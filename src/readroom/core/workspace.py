@@ -17,9 +17,8 @@ from msgspec.structs import replace
 from readroom.core import config, errors
 from readroom.core.caller import ANONYMOUS, Caller
 from readroom.core.closeable import Closeable
-from readroom.core.contracts import Setup, contract, history
+from readroom.core.contracts import Setup, contract
 from readroom.core.contracts.base import Bound, Contract, Tool
-from readroom.core.contracts.offer import Offer as Offer
 from readroom.core.deadline import Deadline
 from readroom.core.limits import MIN_REPLY_BYTES
 from readroom.core.limits.session import STORE_BYTES
@@ -27,19 +26,20 @@ from readroom.core.log import log
 from readroom.core.policy.changes import WriteTargets
 from readroom.core.policy.guard import Guard
 from readroom.core.session.conversation import Session, State
-from readroom.core.session.first_words import FirstWords
 from readroom.core.session.gatekeeper import CallContext
-from readroom.core.session.instances import Instances
 from readroom.core.session.meter import counted
-from readroom.core.since import Since
-from readroom.core.since.authors import Authors
 from readroom.core.values import Cap, Fact, ReadResult, Reply, Request
 from readroom.core.values.history import DiffRequest, HistoryRequest, UndoRequest
 from readroom.core.values.verbs import BY_REQUEST, changes
 
 if TYPE_CHECKING:
     from readroom.core.config.roots import RootLike
+    from readroom.core.contracts.offer import Offer
     from readroom.core.engine import Engine
+    from readroom.core.session.first_words import FirstWords
+    from readroom.core.session.instances import Instances
+    from readroom.core.since import Since
+    from readroom.core.since.authors import Authors
 
 
 def _of_past(tool: str, **arguments: Fact) -> tuple[str, dict[str, Fact]]:
@@ -81,13 +81,15 @@ class Workspace(Closeable):
         self.state = state
         self.engine = config.engine(self._store, self.settings, state)
         self.gatekeeper = config.gatekeeper(self._store, self.settings, state)
-        self._authors = Authors(self.engine.services.history, self.gatekeeper.journal)
-        self._instances = Instances[Workspace]()
         self._views = config.views(self.engine, self.settings)
         self.reviews = None if self._views is None else self._views.reviews
         self._records: dict[str, Contract] = {}
         self.folders = config.folders_of(self._store, self.settings)
-        self._first = FirstWords(config.about_folders(self.folders), self.gatekeeper)
+        self._first: FirstWords | None = None
+        if self.folders:
+            from readroom.core.session.first_words import FirstWords  # few workspaces have several
+
+            self._first = FirstWords(config.about_folders(self.folders), self.gatekeeper)
 
     def read(self, /, path: str, **options: Fact) -> Reply:
         """Read a window of a file; options are those of `read_file`. Raises ReadroomError."""
@@ -141,10 +143,14 @@ class Workspace(Closeable):
 
         Raises ReadroomError.
         """
+        from readroom.core.contracts import history
+
         return self.perform(*_of_past(history.LIST, path=path, **options), contract_name=history.CONTRACT)
 
     def diff(self, /, change: int, path: str | None = None) -> Reply:
         """Show what a change did, to all its files or to some. Raises ReadroomError."""
+        from readroom.core.contracts import history
+
         return self.perform(*_of_past(history.SHOW, change=change, path=path), contract_name=history.CONTRACT)
 
     def undo(self, /, change: int | None = None, **options: Fact) -> Reply:
@@ -154,10 +160,14 @@ class Workspace(Closeable):
 
         Raises ReadroomError.
         """
+        from readroom.core.contracts import history
+
         return self.perform(*_of_past(history.UNDO, change=change, **options), contract_name=history.CONTRACT)
 
     def forget(self, /, path: str | None = None, *, all: bool = False) -> Reply:
         """Remove the past of a file, a folder or everything, for good. Raises ReadroomError."""
+        from readroom.core.contracts import history
+
         return self.perform(*_of_past(history.FORGET, path=path, all=all), contract_name=history.CONTRACT)
 
     @property
@@ -182,6 +192,8 @@ class Workspace(Closeable):
     def tools(self, contract_name: str = "native", caller: Caller = ANONYMOUS) -> tuple[Offer, ...]:
         """The tools that this workspace offers, each with its schema and a `handler` that calls it."""
         call = partial(self.call, contract_name=contract_name, caller=caller)
+        from readroom.core.contracts.offer import Offer  # for programs that host a model
+
         return tuple(Offer(tool, call) for tool in self.offered(contract_name))
 
     def offered(self, contract_name: str = "native") -> tuple[Tool, ...]:
@@ -192,7 +204,7 @@ class Workspace(Closeable):
         """The contract of that name, configured for this workspace. Raises BadValue if there is none."""
         if name not in self._records:
             record = replace(contract(name, self.setup(name)), runs=self.runs_commands)
-            if self._first.words:
+            if self._first is not None:
                 record = replace(record, instructions=f"{record.instructions} {self._first.words}".strip())
             if name == "native" and self.settings.history.tool:
                 from readroom.core.contracts.native.past import PAST
@@ -235,9 +247,9 @@ class Workspace(Closeable):
             ReadroomError: Any class of `readroom.core.errors`.
         """
         record = self._records.get(contract_name) or self.contract(contract_name)
-        cap = self._first.room(self.cap(record, reply_bytes, tool), caller)
+        cap = self._room(self.cap(record, reply_bytes, tool), caller)
         with CallContext(self.gatekeeper, caller, record, tool, arguments, cap) as visit:
-            visit.news = self._news(record, caller)
+            visit.news = self._news(record, caller, tool)
             bound = record.bind(tool, arguments)
             return self._answer(visit, record, bound, caller, deadline or Deadline())
 
@@ -267,9 +279,9 @@ class Workspace(Closeable):
             cap = in_lines(cap, reply_lines)
         if not images:
             cap = replace(cap, images=False)
-        cap = self._first.room(cap, caller)
+        cap = self._room(cap, caller)
         with CallContext(self.gatekeeper, caller, record, tool, arguments, cap) as visit:
-            visit.news = self._news(record, caller)
+            visit.news = self._news(record, caller, tool)
             try:
                 if granted is not None and record.tool(tool).name not in granted:
                     offered = record.offered(commands=record.runs)
@@ -306,7 +318,8 @@ class Workspace(Closeable):
         """Release the store, end document processes, and remove kept outputs and expanded files."""
         self.engine.close()
         self.gatekeeper.close()
-        self._instances.close()
+        if "instances" in vars(self):
+            self._instances.close()
 
     def cap(self, record: Contract, reply_bytes: int | None = None, tool: str = "") -> Cap:
         """The size limit of a tool's reply, and how the reply is measured.
@@ -334,7 +347,8 @@ class Workspace(Closeable):
     ) -> Reply:
         if record.seconds is not None:
             deadline = deadline.within(record.seconds)
-        engine, tells = self._engine_for(record, bound.request, caller), self._first.are_due(caller)
+        engine = self._engine_for(record, bound.request, caller)
+        first = self._first if self._first is not None and self._first.are_due(caller) else None
         if bound.store is not None:
             visit.news = None  # it is about files elsewhere
             engine = self._where(bound.store, caller, deadline).engine
@@ -368,12 +382,12 @@ class Workspace(Closeable):
                 reply = record.remark(without_images(reply), "Not sent as an image: this client shows none")
             shown = reply.shown or result
             reply = visit.told(reply, shown)
-            attempt.result, attempt.reply = shown, self._first.said(reply, record) if tells else reply
+            attempt.result, attempt.reply = shown, reply if first is None else first.said(reply, record)
         if attempt.result is not None and changes(attempt.request):
             self._authors.take(attempt.result, caller)
         reply = visit.settled()
-        if tells:
-            self._first.were_said(caller)
+        if first is not None:
+            first.were_said(caller)
         return reply
 
     def _engine_for(self, record: Contract, request: Request, caller: Caller) -> Engine:
@@ -381,10 +395,40 @@ class Workspace(Closeable):
         of_the_past = record.name == "history" or isinstance(request, HistoryRequest | DiffRequest)
         return self.engine if of_the_past else self.view(caller)
 
-    def _news(self, record: Contract, caller: Caller) -> Since | None:
+    def _room(self, cap: Cap, caller: Caller) -> Cap:
+        return cap if self._first is None else self._first.room(cap, caller)
+
+    @property
+    def _authors(self) -> Authors:
+        """The authors of changes, known from the first call of a conversation on."""
+        made: Authors | None = vars(self).get("authors")
+        if made is None:
+            from readroom.core.since.authors import Authors  # a command that reads asks for none
+
+            # One of two threads wins, in one step.
+            made = vars(self).setdefault(
+                "authors", Authors(self.engine.services.history, self.gatekeeper.journal)
+            )
+        return made
+
+    @property
+    def _instances(self) -> Instances[Workspace]:
+        """The stores in memory of this workspace."""
+        made: Instances[Workspace] | None = vars(self).get("instances")
+        if made is None:
+            from readroom.core.session.instances import Instances  # few conversations have one
+
+            made = vars(self).setdefault("instances", Instances[Workspace]())
+        return made
+
+    def _news(self, record: Contract, caller: Caller, tool: str) -> Since | None:
         """The changes since a conversation saw files; None without one, or if they cannot be seen."""
         if caller.hosts or not (caller.is_one_reader or caller.apart):
             return None
+        if caller.face == "cli" and (tool not in record.by_name or record.by_name[tool].read_only):
+            return None  # the process saw nothing before, and ends with this call
+        from readroom.core.since import Since
+
         session = self.gatekeeper.session(caller.session)
         with suppress(errors.ReadroomError):  # the call itself says it
             return Since(self.view(caller).under(record.terms), session, caller, record, self._authors)

@@ -125,6 +125,20 @@ def test_another_database_is_not_used_and_stays(kind: str, root: Path, tmp_path:
     assert not (root / "m").exists()
 
 
+def test_a_history_in_use_is_no_damage(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "history"
+    filled(root, folder)
+    monkeypatch.setattr("readroom.core.history.database._WAIT_S", 0.1)
+    past = Past(root, folder)
+    with closing(sqlite3.connect(folder / FILE, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        with pytest.raises(errors.HistoryFailed, match="another program is using it") as refused:
+            past.changes()
+    assert "move it away" not in refused.value.advice
+    assert past.changes()
+    past.close()
+
+
 @pytest.mark.parametrize("kind", ["link", "file", "linked file", "hard link", "pipe"])
 def test_a_folder_that_somebody_prepared_is_not_used(kind: str, root: Path, tmp_path: Path) -> None:
     folder, theirs = tmp_path / "history", tmp_path / "theirs"

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from readroom.core import errors
+from readroom import Workspace
+from readroom.core import config, errors
 from readroom.core.caller import Caller
 from readroom.core.history.contents import packed
 from readroom.core.history.records import Draft
+from readroom.core.stores.local import LocalStore
 from readroom.core.values.changes import (
     DeleteRequest,
     MakeFolderRequest,
@@ -136,6 +138,23 @@ def test_a_session_is_taken_back_at_once(past: Past, root: Path) -> None:
     assert (root / "n/e/w").read_bytes() == b"w\n"
 
 
+def test_an_undo_of_several_changes_of_its_own_names_all_of_them(past: Past, root: Path) -> None:
+    past.write("d/a.txt", "one\n")
+    before = tree(root)
+    past.write("b.txt", "two\n")
+    past.do(MoveRequest("d", "e"))
+    moved = tree(root)
+    result = past.undo(since_ns=past.changes()[1].at_ns)
+    assert tree(root) == before
+    assert result.id is not None
+    assert result.earlier
+    reply = past.workspace.perform("undo_changes", {"change": result.id}, contract_name="history")
+    assert reply.facts["earlier_changes"] == []
+    for change in result.earlier:
+        past.undo(change=change)
+    assert tree(root) == moved
+
+
 def test_what_was_changed_since_is_refused_and_its_parts_are_offered(past: Past, root: Path) -> None:
     lines = [f"line {number}\n" for number in range(30)]
     past.write("a.txt", "".join(lines))
@@ -156,6 +175,24 @@ def test_what_was_changed_since_is_refused_and_its_parts_are_offered(past: Past,
     changed[2] = "line 2\n"
     assert (root / "a.txt").read_text() == "".join(changed)
     assert (result.undone[0].fits, result.undone[0].left) == (1, 1)
+
+
+def test_what_has_the_name_of_something_deleted_or_moved_is_shown(past: Past, root: Path) -> None:
+    past.write("a.txt", "deleted\n")
+    past.do(DeleteRequest("a.txt"))
+    (root / "a.txt").write_text("a person's\n")
+    with pytest.raises(errors.ChangedSince) as refused:
+        past.undo(path="a.txt")
+    assert "-deleted" in refused.value.detail
+    assert "+a person's" in refused.value.detail
+    assert "move that away first" in refused.value.detail
+    past.write("old.txt", "moved\n")
+    past.do(MoveRequest("old.txt", "new.txt"))
+    (root / "new.txt").unlink()
+    with pytest.raises(errors.ChangedSince) as refused:
+        past.undo(path="new.txt")
+    assert refused.value.message.startswith("new.txt was changed since")
+    assert refused.value.detail == "new.txt: it is not there any more"
 
 
 def test_a_made_folder_stays_for_what_others_put_into_it(past: Past, root: Path) -> None:
@@ -190,12 +227,30 @@ def test_what_is_forgotten_leaves_no_byte(past: Past, root: Path, tmp_path: Path
     files = list((tmp_path / "history").iterdir())
     assert any(kept in file.read_bytes() for file in files)
     result = past.do(ForgetRequest("a.txt"))
-    assert (result.changes, result.names, result.warnings) == (2, 2, ())
+    assert (result.changes, result.names, list(result.warnings)) == (2, 2, [])
     assert [one.names[0].path for one in past.changes()] == ["b.txt"]
     for file in files:
         data = file.read_bytes()
         assert b"a.txt" not in data
         assert kept not in data
+
+
+def test_other_names_that_keep_what_was_forgotten_are_said(past: Past) -> None:
+    past.write("d/secret.txt", "hunter2\n")
+    past.write("d/secret.txt", "gone\n")
+    past.write("other.txt", "hunter2\n")
+    past.write("b.txt", "b\n")
+    past.do(MoveRequest("d", "e"))
+    past.write("e/secret.txt", "later\n")
+    (warn,) = past.do(ForgetRequest("e/secret.txt")).warnings
+    assert warn.code == "still_kept"
+    assert warn.detail.endswith("forget also d/secret.txt")
+    (warn,) = past.do(ForgetRequest("d/secret.txt")).warnings
+    assert warn.detail.endswith("forget also other.txt")
+    assert past.do(ForgetRequest("other.txt")).warnings == []
+    assert [name.path for change in past.changes() for name in change.names if name.after.kind == "file"] == [
+        "b.txt"
+    ]
 
 
 def test_a_too_large_file_is_said_and_refused_where_a_past_is_required(root: Path, tmp_path: Path) -> None:
@@ -250,3 +305,15 @@ def test_a_change_that_was_made_otherwise_is_kept(past: Past, root: Path) -> Non
     assert past.changes()[0].id == number
     past.undo(change=number)
     assert tree(root) == {}
+
+
+def test_a_history_below_the_root_is_hidden_alone(root: Path, tmp_path: Path) -> None:
+    operators = tmp_path / "operator.toml"
+    operators.write_text(f'[history]\nfolder = "{root / "hist"}"\n', encoding="utf-8")
+    (root / "history.md").write_text("ours\n", encoding="utf-8")
+    with Workspace(root, settings=config.load(LocalStore(root), operators)) as workspace:
+        workspace.write("a.txt", "one\n", "absent")
+        assert (root / "hist" / "history.sqlite3").exists()
+        assert "ours" in workspace.read("history.md").text
+        with pytest.raises(errors.Denied):
+            workspace.read("hist/history.sqlite3")

@@ -39,6 +39,7 @@ Two files, both optional, both in this form; nothing else is a key:
     review = true                                  # changes wait until a person has agreed; default false
     commands = "overlay"                           # undo commands, too (bubblewrap 0.11); default "listed"
     undo_in_dashboard = true                       # people may take changes back there; default false
+    review_in_dashboard = true                     # people may accept and reject there; default false
 
     [ledger]
     enabled = true                                 # record every call; default: servers do, commands do not

@@ -392,6 +392,7 @@ class HistorySection(Section, frozen=True):
     review: Switch = UNSET
     commands: CommandPast | UnsetType = UNSET
     undo_in_dashboard: Switch = UNSET
+    review_in_dashboard: Switch = UNSET
 
 
 SECTIONS: Mapping[str, type[Section] | str] = {

@@ -46,7 +46,7 @@ from readroom.core.values.commands import RunRequest, RunResult, StartRequest
 from readroom.core.values.files import Warn
 from readroom.core.values.history import Author
 from readroom.core.values.steps import AS_IT_IS, Steps
-from readroom.core.values.verbs import BY_REQUEST, changes, function, is_edit
+from readroom.core.values.verbs import BY_REQUEST, Verb, changes, function, is_edit
 
 if TYPE_CHECKING:
     from readroom.core.engine.command import CommandService
@@ -126,28 +126,8 @@ class Engine:
         self.services.guard.store.require_root()
         self._half_done += map(about, self.services.guard.store.recover())
         services, verb = self._services(terms, request, caller), BY_REQUEST[type(request)]
-        own = guard = services.guard
-        respelled = False
-        for name in verb.paths:
-            spelled, there = getattr(request, name), own
-            if isinstance(request, WriteRequest) and spelled.removesuffix('"').endswith("/"):
-                advice = "Leave out the slash; folders above a file are made with it."
-                raise errors.BadPath(spelled, "ends with a slash, as names of folders do", advice)
-            try:
-                if services.commands is None:
-                    path = own.parse(spelled)
-                else:
-                    there, path = _place(services.commands, own, terms, request, spelled)
-            except errors.OutsideRoot as error:
-                raise with_place_inside(error, own, request, spelled) from None
-            if name == verb.paths[0]:
-                guard = there
-            if there is own and not (path.isascii() and COMPOSED.isdisjoint(path)):
-                asked, path = path, own.spelled(path)
-                respelled = respelled or asked != path
-            # A path is normalized once, so that every reply and hint shows one spelling.
-            if path != spelled:
-                request = replace(request, **{name: path})
+        request, guard, respelled = _normal(services, verb, terms, request)
+        own = services.guard
         if guard is not own:
             services = replace(services, guard=guard)
         within = deadline
@@ -349,3 +329,30 @@ def _place(
             "cwd", output, "is not a folder of the workspace", "Leave it out to start in the root."
         )
     return commands.guard, output
+
+
+def _normal(services: Services, verb: Verb, terms: Terms, request: Request) -> tuple[Request, Guard, bool]:
+    """A request with normal paths, the guard of the first, and whether a folder spells one otherwise."""
+    own = guard = services.guard
+    respelled = False
+    for name in verb.paths:
+        spelled, there = getattr(request, name), own
+        if isinstance(request, WriteRequest) and spelled.removesuffix('"').endswith("/"):
+            advice = "Leave out the slash; folders above a file are made with it."
+            raise errors.BadPath(spelled, "ends with a slash, as names of folders do", advice)
+        try:
+            if services.commands is None:
+                path = own.parse(spelled)
+            else:
+                there, path = _place(services.commands, own, terms, request, spelled)
+        except errors.OutsideRoot as error:
+            raise with_place_inside(error, own, request, spelled) from None
+        if name == verb.paths[0]:
+            guard = there
+        if there is own and not (path.isascii() and COMPOSED.isdisjoint(path)):
+            asked, path = path, own.spelled(path)
+            respelled = respelled or asked != path
+        # A path is normalized once, so that every reply and hint shows one spelling.
+        if path != spelled:
+            request = replace(request, **{name: path})
+    return request, guard, respelled

@@ -114,7 +114,7 @@ class GrepPlace(Struct, frozen=True, order=True):
 
 
 class Cursor(Struct, frozen=True):
-    """Where a search continues: files before `place` are done, this one up to `line`; None for all of it."""
+    """The place where a search continues: files before `place` are done, this one to `line` (None: all)."""
 
     place: GrepPlace
     path: str
@@ -195,7 +195,7 @@ class FindPlace(Struct, frozen=True, order=True):
 
 
 class FindRest(Struct, frozen=True):
-    """What is left of a passage that was cut: its lines from `line` on, then those before `best`.
+    """The rest of a passage that was cut: its lines from `line` on, then those before `best`.
 
     `best` is the first line that was shown of it. Once the last line was, `line` is before `best`.  `file` is
     the position of its file in the round.
@@ -217,14 +217,14 @@ class FindRest(Struct, frozen=True):
         return [(begin, end) for begin, end in spans if begin <= end]
 
     def behind(self, shown: tuple[int, int], first: int, last: int) -> FindRest | None:
-        """What is left after these lines of it were shown as well; None if nothing is."""
+        """The rest after these lines of it were shown as well; None if nothing is."""
         best = self.best or shown[0]
         line = shown[1] + 1 if shown[1] < last else first
         return None if line == best else FindRest(self.file, best, line)
 
 
 class FindCursor(Struct, frozen=True):
-    """Where a ranked search continues.
+    """The place where a ranked search continues.
 
     Attributes:
         since: The first path to read, relative to the searched folder; "" for all.
@@ -279,7 +279,10 @@ def read_find_cursor(request: FindRequest) -> FindCursor:
     numbers, _, more = rest.partition(".")
     counts, _, paths = more.partition(".")
     try:
-        return _find_cursor([*map(_natural, numbers.split("_"))], counts, paths)
+        cursor = _find_cursor([*map(_natural, numbers.split("_"))], counts, paths)
+        if cursor.is_within if request.output == "files" else cursor.after:
+            raise ValueError  # a part of it is lost
+        return cursor
     except _UNREADABLE:
         raise _not_given(request, "a search") from None
 
@@ -306,7 +309,10 @@ def _find_cursor(numbers: Sequence[int], counts: str, paths: str) -> FindCursor:
     if path:
         return FindCursor(first, number, (), last, after=FindPlace(-_natural(counts), parse(path)))
     shown = tuple(map(_natural, counts.split("-"))) if counts else ()
-    return FindCursor(first, number, shown, last, FindRest(file, best, line), state)
+    cursor = FindCursor(first, number, shown, last, FindRest(file, best, line), state)
+    if state and not number and not cursor.is_within:
+        raise ValueError  # a part of it is lost
+    return cursor
 
 
 def write_find_cursor(request: FindRequest, cursor: FindCursor) -> str:
@@ -314,12 +320,9 @@ def write_find_cursor(request: FindRequest, cursor: FindCursor) -> str:
     since, until = (as_value(path) if path else "" for path in (cursor.since, cursor.until))
     rest = cursor.rest
     numbers = [cursor.round, len(since), len(until), cursor.state, rest.file, rest.best, rest.line]
-    counts, paths = list(cursor.counts), f"{since}{until}"
+    shown, paths = "-".join(map(str, cursor.counts)), f"{since}{until}"
     while len(numbers) > 1 and not numbers[-1]:
         numbers.pop()
-    while counts and not counts[-1]:
-        counts.pop()
-    shown = "-".join(map(str, counts))
     if cursor.after is not None:
         shown, paths = str(-cursor.after.score), paths + as_value(cursor.after.path)
     place = ".".join(("_".join(map(str, numbers)), shown, paths)).rstrip(".")

@@ -24,6 +24,11 @@ class HistoryFailed(base.FailedError):
     advice = "Ask the user to mend it, or to move it away."
     where: base.Name
     reason: str
+    busy: base.Aside[bool] = False
+
+    def _fill(self) -> None:
+        if self.busy:
+            self.advice = "Try again in a minute; a program that was stopped in the middle may hold it."
 
 
 class HistoryRequired(base.RefusedError):

@@ -84,7 +84,7 @@ class Database:
     def transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:
         """A transaction, rolled back by any exception. Raises HistoryFailed."""
         if not self._lock.acquire(timeout=_WAIT_S):
-            raise HistoryFailed(self.path, "another call is using it")
+            raise HistoryFailed(self.path, "another call is using it", busy=True)
         try:
             with self._failing():
                 connection = self._current()
@@ -167,6 +167,10 @@ class Database:
         try:
             yield
         except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorname", "").startswith(
+                "SQLITE_BUSY"
+            ):  # Python has errors of its own
+                raise HistoryFailed(self.path, "another program is using it", busy=True) from None
             raise HistoryFailed(self.path, str(error)) from None
         except OSError as error:
             raise HistoryFailed(self.path, reason_of(error)) from None

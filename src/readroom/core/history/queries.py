@@ -226,6 +226,63 @@ def forget(
     return len(gone), len(found), freed, book.database.cleared()
 
 
+_KIN = 100
+"""Names of one file that are looked for."""
+
+
+def kin(book: Book, path: str) -> Sequence[str]:
+    """Other names whose past has contents of these files: moved from or to there, or the same."""
+    found, pending = {path}, [path]
+    with book.reading() as connection:
+        for (name,) in connection.execute(_SAME.format(here=_here(book)), _span(path) * 2):
+            found.add(decoded(name))
+        while pending and len(found) < _KIN:
+            name = pending.pop()
+            moved = _moved_with(connection, book, name) - found
+            found |= moved
+            pending += moved
+    return sorted(name for name in found if not _is_below(name, path))
+
+
+def has_past(book: Book, path: str) -> bool:
+    """Whether something is kept of a name or of what is below it."""
+    with book.reading() as connection:
+        sql = f"SELECT 1 FROM names WHERE workspace {_here(book)} AND {_BELOW} LIMIT 1"
+        return connection.execute(sql, _span(path)).fetchone() is not None
+
+
+_BELOW = "(path = ? OR (path > ? AND path < ?))"
+
+_SAME = (
+    "WITH mine AS (SELECT before, after FROM names WHERE workspace {here} AND " + _BELOW + "),"
+    " own AS (SELECT id FROM contents WHERE size > 0 AND"
+    " (id IN (SELECT before FROM mine) OR id IN (SELECT after FROM mine)))"
+    " SELECT DISTINCT path FROM names WHERE workspace {here} AND NOT " + _BELOW + " AND"
+    " (before IN (SELECT id FROM own) OR after IN (SELECT id FROM own)) LIMIT 100"
+)
+
+
+def _span(path: str) -> list[bytes]:
+    """The values for a name and everything below it."""
+    name = encoded(path)
+    return [name, name + b"/", name + b"0"]
+
+
+def _moved_with(connection: sqlite3.Connection, book: Book, name: str) -> set[str]:
+    """The names that a name was moved from or to, alone or with a folder, or from or to below it."""
+    found = set()
+    for own, other in (("path", "other"), ("other", "path")):
+        start = (
+            f"SELECT DISTINCT {own}, {other} FROM names WHERE workspace {_here(book)} AND other IS NOT NULL"
+        )
+        for folder in (name, *ancestors(WorkPath(name))):
+            rows = connection.execute(f"{start} AND {own} = ?", (encoded(folder),))
+            found |= {decoded(to) + name[len(folder) :] for _, to in rows}
+        rows = connection.execute(f"{start} AND {own} > ? AND {own} < ?", _span(name)[1:])
+        found |= {decoded(to) for _, to in rows}
+    return found
+
+
 _FORGOTTEN = "change, number, before, after, path, other"
 
 

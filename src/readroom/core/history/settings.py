@@ -40,6 +40,7 @@ class HistoryPolicy(Struct, frozen=True):
         review: Let changes wait until a person has agreed.
         commands: "listed" names what a command changed; "overlay" keeps it, where that can be made.
         undo_in_dashboard: Let people take changes back in the dashboard.
+        review_in_dashboard: Let people accept and reject there what waits.
     """
 
     enabled: bool = True
@@ -52,3 +53,4 @@ class HistoryPolicy(Struct, frozen=True):
     review: bool = False
     commands: CommandPast = "listed"
     undo_in_dashboard: bool = False
+    review_in_dashboard: bool = False

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Sequence
-from copy import copy
 from typing import Protocol, Self, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -54,7 +53,6 @@ _ODD = "['\"\\0-\\x1f\\x7f\ud800-\udfff]"
 
 Fixed: TypeAlias = Callable[[WorkPath, Sequence[str], Container[str]], set[str]]
 """Finds the fixed names among those of a folder; it also gets those that are folders."""
-
 
 T = TypeVar("T")
 
@@ -131,6 +129,8 @@ class WriteTargets:
 
     def recorded(self, recorder: Recorder) -> Self:
         """The same targets for one call, whose changes are kept."""
+        from copy import copy  # changes need it
+
         own = copy(self)
         own._recorder = recorder
         return own

@@ -15,7 +15,7 @@ from readroom.core.ranking.score import Candidate, RankedPart
 
 _WORD = re.compile(r"\w+")
 _MARKS = re.compile(r"<[^<>\n]{0,300}>|&\w{2,8};|\\f[A-Z]|\\-?|https?://\S+")
-"""What formats add to the words of a text: tags, entities, fonts of man pages."""
+"""The additions of formats to the words of a text: tags, entities, fonts of man pages."""
 
 COMPARED = 200
 """Parts of a round that are compared, the best ones: far more than any reader follows."""

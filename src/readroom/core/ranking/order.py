@@ -30,7 +30,7 @@ class BestFirst:
     def __init__(
         self, scale: Scale, glimpses: Sequence[Glimpse], examine: Examine, *, program_first: bool = False
     ) -> None:
-        """Begin; with `program_first`, files that are no program text come behind all others."""
+        """Begin; with `program_first`, files that are no program text come after all others."""
         self._scale = scale
         self._examine = examine
         self._divides = program_first

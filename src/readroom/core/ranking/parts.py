@@ -98,7 +98,7 @@ def cut_rows(lines: Sequence[str]) -> list[TextPart]:
 
 
 def _with_blank_lines(parts: Sequence[TextPart], total: int) -> Iterator[TextPart]:
-    """The parts with the blank lines behind them, and before the first; many are parts themselves."""
+    """The parts with the blank lines after them, and before the first; many are parts themselves."""
     first = 1
     for part, following in pairwise([*parts, TextPart(total + 1, total)]):
         if part.first - first < PART_LINES:

@@ -40,13 +40,13 @@ from readroom.core.ranking.score import (
 from readroom.core.values.find import millionths
 
 EXACT = 1000.0
-"""Of the part that begins with that definition, as a grammar tells: it comes before all others."""
+"""The score of the part that begins with that definition, as a grammar tells: it comes before all others."""
 
 CONTINUED = 500.0
-"""Of the parts in which a long definition of it continues, less one for each: they follow, in their order."""
+"""The score of the parts in which a long definition of it continues, less one for each, in their order."""
 
 MINOR = 250.0
-"""Of the part with a field, a constant or an inner function of that name: after those, before its uses."""
+"""The score of a part with a field, constant or inner function of that name: after those, before its uses."""
 
 OWN_NAME = 3.0
 """How often a word counts in a part with it in its name: with 1, coverage loses 2 points."""
@@ -55,12 +55,12 @@ IMPORTS = 0.5
 """Times the score of a list of imports: it names what is asked for, and shows nothing of it."""
 
 FILE_SHARE, BEST_PART = 0.2, 2.0
-"""Of the file's score in that of a part: with 0.5 coverage is 1 to 4 points lower.  Of the best part's in the
-order of files: 0.4 to 2.5 points of NDCG more than with 1, and 3 is worse."""
+"""The share of the file's score in that of a part: with 0.5 coverage is 1 to 4 points lower; and of the best
+part's score in the order of files: 0.4 to 2.5 points of NDCG more than with 1, and 3 is worse."""
 
 NEIGHBOUR_SHARE = 0.3
-"""Of the better neighbouring part: code to be changed is next to the code in question; 3 points of coverage,
-and half or twice as much is as good."""
+"""The share of the better neighbouring part: code to be changed is next to the code in question.  It is worth
+3 points of coverage, and half or twice as much is as good."""
 
 
 def scale_within(query: Query, candidate: Candidate) -> Scale:
@@ -150,7 +150,7 @@ def _parts_of(scale: Scale, names: _NameLikeness, candidate: Candidate, mean: fl
         beside, shared = NEIGHBOUR_SHARE * max(before, after), FILE_SHARE * file.score
         score = own + beside + shared
         if not whys:  # it has no word, and still its place
-            whys = [Why("beside a better one", beside)] if beside else []
+            whys = [Why("next to a better one", beside)] if beside else []
             whys.append(Why("of its file", shared))
         if place:
             score = CONTINUED - place

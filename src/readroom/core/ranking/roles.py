@@ -79,7 +79,7 @@ _PATTERNS: tuple[tuple[Role, re.Pattern[str]], ...] = (
             r"(?:^|/)(?:docs?|documentation|docs?_src|man|manual|_?tutorials?)/|(?:^|/)readme[^/]*\Z"
             r"|\.(?:md|mdx|markdown|rst|rdoc|adoc|txt|html?|org|pod|tex|pdf|docx?|epub|odt|rtf|man|[1-9])(?:\.in)?\Z"
             # Shell completions repeat the help of every option.
-            r"|(?:^|/)complet(?:e|ions?)/(?:_[^/]*|[^/]*\.(?:bash|fish|zsh|elv|nu|ps1)(?:\.in)?)\Z"
+            r"|(?:^|/)complet(?:e|ions?)/(?:\w+/)?(?:_[^/]*|[^/]*\.(?:bash|fish|zsh|elv|nu|ps1)(?:\.in)?)\Z"
         ),
     ),
     (
@@ -102,7 +102,7 @@ _PATTERNS: tuple[tuple[Role, re.Pattern[str]], ...] = (
 )
 
 ASIDE = frozenset({Role.TEST, Role.EXAMPLE, Role.DOCUMENTATION, Role.LEGAL, Role.DATA, Role.GENERATED})
-"""Roles of text that is no part of the program. On a page it stands behind all of that."""
+"""Roles of text that is no part of the program. On a page it comes after all of that."""
 
 _READ_CHARS = 20_000
 """Characters at the beginning of a text that say whether it confirms what its name suggests."""
@@ -213,7 +213,7 @@ def roles(
 
 
 def may_be_repeated(path: str) -> bool:
-    """Whether the name of a file says that its text may stand in other files as well, whatever is asked."""
+    """Whether the name of a file says that its text may be in other files as well, whatever is asked."""
     return any(role in _REPEATED and pattern.search(path) for role, pattern in _PATTERNS)
 
 

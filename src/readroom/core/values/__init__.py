@@ -155,8 +155,8 @@ Request: TypeAlias = (
 class Omission(Struct, frozen=True):
     """Something that a reply left out, why, and the request that shows it.
 
-    `what` is lines, columns, parts, headings, definitions, members, bytes, files, matches or entries, `first`
-    to `last`; `line` is set for columns, and `part` for omissions inside a part of a document.
+    `what` is lines, columns, parts, headings, definitions, signatures, members, bytes, files, matches or
+    entries, `first` to `last`; `line` is set for columns, and `part` for omissions in a part of a document.
     """
 
     what: str

@@ -300,10 +300,12 @@ class UndoResult(Struct, frozen=True):
     Attributes:
         undone: By name.
         changes: The changes that were taken back, newest first.
-        id: The change that the undo itself is; None if it was not kept.
+        id: The change that the undo itself is, the last of several; None if it was not kept.
         conflicts: Names that were changed since: with `dry_run` those that refuse it, with `parts` those
             that stay in part or as they are.
         dry_run: Nothing was changed.
+        earlier: The changes that the undo is besides `id`, newest first: if a folder was moved, each one is
+            taken back by one of its own.
     """
 
     undone: Sequence[Undone]
@@ -312,6 +314,7 @@ class UndoResult(Struct, frozen=True):
     conflicts: Sequence[Conflict] = ()
     dry_run: bool = False
     warnings: Sequence[Warn] = ()
+    earlier: Sequence[int] = ()
 
 
 class ForgetRequest(Struct, frozen=True):

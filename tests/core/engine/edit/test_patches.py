@@ -210,7 +210,7 @@ def test_what_is_never_applied_is_refused_by_name(room: Room) -> None:
     first, second = refusals(room, mode + good + link)
     assert [str(first.facts["what"]), str(second.facts["what"])] == [
         "a change of the mode to 100755",
-        "symbolic link",
+        "a symbolic link",
     ]
 
 

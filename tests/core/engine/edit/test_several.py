@@ -122,6 +122,13 @@ def test_files_are_edited_and_created_in_one_call_with_a_diff_each(room: Room) -
     ]
 
 
+def test_new_text_alone_makes_an_absent_file_and_no_other(room: Room) -> None:
+    room.workspace.edit_files([{"path": "n/z", "expected_hash": "absent", "new_text": "z\n"}])
+    assert room.data("n/z") == b"z\n"
+    again = [{"path": "n/z", "expected_hash": "absent", "new_text": "other\n"}]
+    refused(room, Exists, lambda: room.workspace.edit_files(again))
+
+
 def test_if_one_file_is_stale_none_is_changed(room: Room) -> None:
     edits = [
         edit("a.txt", old_text="two", new_text="TWO"),

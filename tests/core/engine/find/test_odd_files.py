@@ -173,13 +173,14 @@ def test_what_waits_of_a_search_that_ran_out_of_time_is_ranked_among_what_was_lo
         replies = [page, follower, *patient.rest(follower)]
         assert {fact(reply, "searched_files") for reply in replies} == {1}
         shown = [
-            (file["path"], one["start"])
+            (file["path"], line)
             for reply in replies
             for file in fact(reply, "files")
             for one in file["passages"]
+            for line in range(one["start"], one["end"] + 1)
         ]
         assert {path for path, _ in shown} == {f"d{number}/door.py"}
-        assert len(shown) == len(set(shown)) == 30
+        assert len(shown) == len(set(shown)) == 30 * 5
         assert fact(replies[-1], "next") is None
         with pytest.raises(BadCursor):
             patient.workspace.find(

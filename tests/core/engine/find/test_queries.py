@@ -165,7 +165,7 @@ def test_any_bytes_are_a_file(data: bytes, question: str) -> None:
     assert not reply.is_error, reply.text
 
 
-def test_a_cursor_that_lost_its_path_is_refused() -> None:
+def test_a_cursor_that_lost_its_end_is_refused_or_said() -> None:
     """It would begin again where nobody asked it to."""
     lines = "def budget():\n    return 1\n" * 20
     searched = workspace({f"module_{number}.py": lines for number in range(30)})
@@ -173,4 +173,12 @@ def test_a_cursor_that_lost_its_path_is_refused() -> None:
     cursor = fact(first, "next")["arguments"]["cursor"]
     assert not searched.find("budget return", budget_tokens=300, cursor=cursor).is_error
     with pytest.raises(BadCursor):
-        searched.find("budget return", budget_tokens=300, cursor=cursor.rpartition(".module_")[0])
+        searched.find("budget return", budget_tokens=300, cursor=cursor.rpartition(".")[0])
+    cursor = fact(searched.find("budget return", budget_tokens=900), "next")["arguments"]["cursor"]
+    assert "-" in cursor
+    cut = searched.find("budget return", budget_tokens=900, cursor=cursor.rpartition("-")[0])
+    assert "changed" in [warning["code"] for warning in fact(cut, "warnings")]
+    names = searched.find("budget return", output="files", budget_tokens=100)
+    cursor = fact(names, "next")["arguments"]["cursor"]
+    with pytest.raises(BadCursor):
+        searched.find("budget return", output="files", cursor=cursor.rpartition(".module_")[0])

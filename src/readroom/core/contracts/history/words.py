@@ -265,7 +265,11 @@ def _next_of_undo(request: UndoRequest, result: UndoResult, own_call: OwnCall) -
         fits = sum(conflict.fits for conflict in result.conflicts)
         yield _with_call(f"{fits} place{_s(fits)} still fit{'s' if fits == 1 else ''}", following, own_call)
     else:
-        yield _with_call(f"This is change {result.id}; to take it back", following, own_call)
+        what = f"This is change {result.id}; to take it back"
+        if result.earlier:
+            every = _numbered([following.change or 0, *result.earlier])
+            what = f"These are {every}; to take them back, undo each, beginning with"
+        yield _with_call(what, following, own_call)
 
 
 def following_undo(request: UndoRequest, result: UndoResult) -> UndoRequest | None:
@@ -369,6 +373,7 @@ def facts_of_undo(request: UndoRequest, result: UndoResult, own_call: OwnCall = 
         "undone": [_of_undone(done) for done in result.undone],
         "changes": list(result.changes),
         "change": result.id,
+        "earlier_changes": list(result.earlier),
         "conflicts": [of_conflict(conflict) for conflict in result.conflicts],
         "dry_run": result.dry_run,
         **_common(following_undo(request, result) if result.dry_run else None, result.warnings, own_call),

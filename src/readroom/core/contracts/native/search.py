@@ -189,7 +189,7 @@ def _find_text(result: values.FindResult, cap: values.Cap) -> str:
 
 
 def find_tokens(result: values.FindResult) -> int:
-    """What the text of a page takes where all of it fits."""
+    """The tokens of the text of a page where all of it fits."""
     from readroom.core.text.tokens import estimate  # of ranked searches alone
 
     return estimate(f"{_found(result)}\n[{' '.join(_sentences(result))}]")
@@ -275,7 +275,7 @@ def _file_rows(file: FoundFile, output: FindOutput) -> Iterator[str]:
 
 
 def _where(file: FoundFile) -> str:
-    """Which lines of it its passages are, or which parts of a document they are from.
+    """The lines of its passages, or which parts of a document they are from.
 
     The lines of several passages are only counted: their numbers stand before them.
     """
@@ -345,7 +345,7 @@ def _asides(result: values.FindResult) -> list[str | Aside]:
 
 
 def _did_not_fit(items: Sequence[values.Omission]) -> Iterator[str]:
-    """Where the rest of a passage is that was cut."""
+    """The place of the rest of a passage that was cut."""
     if items:
         which = " and ".join(f"{item.first}-{item.last}" for item in items)
         yield f"Lines {which} did not fit; they come next."

@@ -1,6 +1,6 @@
 """Several files in one native call: what edit_file means, and the words for what was made together.
 
-An edit may name a file of its own, and a file that is absent is made by appending to it.  Whatever a call
+An edit may name a file of its own, and new text alone makes a file that is absent.  Whatever a call
 asks for is made together or not at all, and the reply has a line for each change.
 """
 
@@ -128,10 +128,16 @@ def _lines(text: str, name: str) -> tuple[int, int]:
     return first, int(found[2] or first)
 
 
+def _is_new_text(edit: changes.Edit) -> bool:
+    """Whether an edit has a text for a new file and no place in an old one."""
+    places = (edit.old_text, edit.lines, edit.symbol, edit.cell)
+    return edit.insert in (None, "end") and not any(places)
+
+
 def _of_file(
     path: str, known: str, edits: tuple[changes.Edit, ...], arguments: EditArguments, *, alone: bool
 ) -> changes.EditRequest | changes.WriteRequest:
-    if known == changes.ABSENT and all(edit.insert == "end" for edit in edits):
+    if known == changes.ABSENT and all(map(_is_new_text, edits)):
         content = "".join(edit.new_text for edit in edits)
         return changes.WriteRequest(path, content, changes.ABSENT, arguments.encoding)
     if alone:

@@ -2,8 +2,9 @@
 
     look    at every file that may be seen, for the words of the question (`survey`)
     rank    files by their words, their names and what they define (`ranking.score`)
-    part    the best files by their outlines, and rank the parts (`page`)
-    show    the best parts until the budget is used, grouped by file; the cursor says where to continue
+    part    the best files by their outlines, and rank the parts (`splitting`, `ranking.passages`)
+    show    the best parts until the budget is used, grouped by file (`filling`, `page`); the cursor says
+            where to continue
 
 Between calls nothing is kept but file texts, each with the state in which it was read, which a stat
 confirms (`kept`); a file that was edited a moment ago is ranked as it is now.  Words are counted anew for
@@ -34,7 +35,8 @@ from readroom.core.engine.find.document import RanksDocuments
 from readroom.core.engine.find.filling import Filling
 from readroom.core.engine.find.kept import Apart
 from readroom.core.engine.find.opening import Opener, encoding_of, is_packed
-from readroom.core.engine.find.page import PageOfPassages, outlined, reasons_of, take_apart
+from readroom.core.engine.find.page import PageOfPassages, reasons_of
+from readroom.core.engine.find.splitting import outlined, take_apart
 from readroom.core.engine.find.survey import PartialDocument, Seen, Survey, look_at, look_at_document
 from readroom.core.engine.find.windows import LargeText
 from readroom.core.engine.scope import Scope
@@ -358,7 +360,7 @@ class _Ranking:
         )
 
     def _outlines(self, cursor: FindCursor, seen: Seen, left: int) -> Iterator[Omission]:
-        """From the second page on, the call that goes on with signatures instead of passages."""
+        """From the second page on, the call that continues with signatures instead of passages."""
         if left and self.cursor.goes_on and self._request.output == "passages":
             following = self._next_page(cursor, seen)
             yield Omission("signatures", 1, left, "budget", request=replace(following, output="outline"))

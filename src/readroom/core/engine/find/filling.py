@@ -1,4 +1,4 @@
-"""Which parts of a round go on a page, and where the next page goes on.
+"""The parts of a round that are put on a page, and where the next page begins.
 
 A page takes parts in their order.  What does not fit waits for the next page, together with all that comes
 after it in its file, and parts of other files come before it; so a cursor says of each file of the round how
@@ -39,7 +39,7 @@ class Filling:
     """A page that is filled, round by round.
 
     Attributes:
-        cursor: Where it goes on.
+        cursor: Its place for the next page.
         waiting: How many parts of the round of the cursor are left.
         warnings: That files changed after the page before.
     """
@@ -56,18 +56,21 @@ class Filling:
         """Add as many parts of a round as fit."""
         cursor = self.cursor
         within = _sum((f"{file.candidate.file.path}\0{file.digits}" for file in apart), self._seen)
-        state = within if cursor.is_within else self._seen
-        if cursor.state and cursor.state != state % FIND_STATES:
+        if cursor.state and cursor.state != self._state(cursor, within):
             self.warnings.append(_CHANGED)
         queues = _Queues(apart, parts, cursor.counts)
         rest = self._add(queues, cursor.rest)
         self.waiting = queues.waiting
         if self.waiting:
-            going = replace(cursor, counts=tuple(queues.counts), rest=rest or FindRest())
-            state = within if going.is_within else self._seen
+            going = replace(cursor, counts=_trimmed(queues.counts), rest=rest or FindRest())
         else:
-            going, state = FindCursor(cursor.since, cursor.round + 1, until=cursor.until), self._seen
-        self.cursor = replace(going, state=state % FIND_STATES)
+            going = FindCursor(cursor.since, cursor.round + 1, until=cursor.until)
+        self.cursor = replace(going, state=self._state(going, within))
+
+    def _state(self, cursor: FindCursor, within: int) -> int:
+        """The checksum for a cursor, with its own numbers, so that none of them gets lost unnoticed."""
+        state = within if cursor.is_within else self._seen
+        return 1 + _sum([f"{cursor.counts}{cursor.rest}"], state) % (FIND_STATES - 1)
 
     def _add(self, queues: _Queues, rest: FindRest) -> FindRest | None:
         """Add parts from the queues; what is left of one that was cut."""
@@ -111,6 +114,12 @@ class Filling:
         return None
 
 
+def _trimmed(counts: Sequence[int]) -> tuple[int, ...]:
+    """The counts without zeros at their end, as a cursor has them."""
+    shown = max((at for at, count in enumerate(counts, 1) if count), default=0)
+    return tuple(counts[:shown])
+
+
 class _Queues:
     """The parts of each file of a round that are left, best first."""
 
@@ -141,5 +150,5 @@ class _Queues:
         return min(ready, key=lambda file: self._parts[file][self.counts[file]][0], default=None)
 
     def advance(self, file: int) -> None:
-        """Go on behind the best part of a file."""
+        """Continue after the best part of a file."""
         self.counts[file] += 1

@@ -1,173 +1,36 @@
-"""The second stage of a ranked search: split the best files into parts, and fill a page with them."""
+"""A page of passages: what each costs, which are one, and how they are shown."""
 
 from __future__ import annotations
 
 import math
-from array import array
 from collections.abc import Container, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.core.deadline import Deadline
 from readroom.core.engine.cursors import FindRest
-from readroom.core.engine.find.document import RanksDocuments
-from readroom.core.engine.find.kept import Apart, KeptTexts, TextLines, as_document
-from readroom.core.engine.find.opening import DecodedFile, Opener
-from readroom.core.engine.services import Services
-from readroom.core.errors import Cancelled, ReadroomError, TimedOut
-from readroom.core.formats.kinds import kind_by_name, reads_as_document, stored_lines_note
-from readroom.core.limits import HEAD_BYTES, MAX_WARNINGS
-from readroom.core.outline.languages import language_of
-from readroom.core.paths import WorkPath
-from readroom.core.policy.guard import Guard
+from readroom.core.engine.find.kept import Apart
+from readroom.core.formats.kinds import reads_as_document, stored_lines_note
+from readroom.core.limits import MAX_WARNINGS
 from readroom.core.quoting import quote
-from readroom.core.ranking.counting import CountedText
 from readroom.core.ranking.lines import best_run, points_of_lines
-from readroom.core.ranking.parts import cut, cut_rows
-from readroom.core.ranking.score import Candidate, RankedFile, RankedPart, Scale, Why
-from readroom.core.session.caches import OutlineCache
-from readroom.core.stores.base import Source
+from readroom.core.ranking.score import RankedPart, Scale, Why
 from readroom.core.text import hashes, hidden
 from readroom.core.text.tokens import estimate
-from readroom.core.values import Cut, Kind, Omission, ReadRequest, Warn
-from readroom.core.values.files import Item
+from readroom.core.values import Cut, Omission, ReadRequest, Warn
 from readroom.core.values.find import FindOutput, FoundFile, Passage, Reason
 
-_WHOLE = frozenset({Kind.MINIFIED, Kind.LOG, Kind.CSV})
-"""Kinds that are split by lines, in whatever language."""
-
-_RECORDS = frozenset({Kind.LOG, Kind.CSV})
-"""Kinds whose lines are records: they are split into parts of a few lines."""
-
 _ROW = "{}{}\t{}\n"
-
-
-def take_apart(
-    services: Services,
-    opener: Opener,
-    documents: RanksDocuments | None,
-    file: RankedFile,
-    deadline: Deadline,
-) -> Apart | None:
-    """Read a file again and split it into parts; None if it is gone or not visible.
-
-    Raises:
-        TimedOut, Cancelled: From the deadline.
-    """
-    deadline.check()
-    path = WorkPath(file.path)
-    try:
-        with opener.file(path) as (guard, source):
-            if source.real != path:
-                return None
-            texts = services.found()
-            if documents is not None and documents.takes(source):
-                return _document_apart(texts, documents, guard, source, file, deadline)
-            known = texts.get_apart(path, source.stat)
-            if known is not None:
-                return replace(known, candidate=replace(known.candidate, file=file, parts=known.windows))
-            decoded = opener.text(source, deadline)
-            if decoded is None:
-                return None
-            apart = _apart(file, decoded, source.stat.links)
-            texts.put_apart(path, source, apart)
-            return apart
-    except (TimedOut, Cancelled):
-        raise
-    except ReadroomError:
-        return None
-
-
-def _document_apart(
-    texts: KeptTexts,
-    documents: RanksDocuments,
-    guard: Guard,
-    source: Source,
-    file: RankedFile,
-    deadline: Deadline,
-) -> Apart:
-    """A document split into parts, which is not cached because it takes no time."""
-    known = texts.get(as_document(file.path), source.stat)
-    document = None if known is None else known.document
-    if document is None:
-        document = documents.read(guard, source, deadline)
-    lines, starts = _lines_of(document.text)
-    candidate = Candidate(file, CountedText(document.text), document.parts(lines), starts)
-    return Apart(candidate, source.stat.links, lines, document.digits, document)
-
-
-def _lines_of(text: str) -> tuple[list[str], Sequence[int]]:
-    """The lines of a text and the positions where they begin, with one more for the end."""
-    lines = text.split("\n")
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line) + 1)
-    if lines[-1] == "":
-        lines.pop()
-        starts.pop()
-    return lines, array("I", starts)
-
-
-def _apart(file: RankedFile, decoded: DecodedFile, links: int) -> Apart:
-    rows, starts = _lines_of(decoded.text)
-    rows = [line.removesuffix("\r") for line in rows]
-    windows = cut_rows(rows) if kind_by_name(file.path) in _RECORDS else cut(rows, ())
-    candidate = Candidate(file, CountedText(decoded.text), windows, starts)
-    lines = TextLines(decoded.text, starts)
-    return Apart(candidate, links, lines, decoded.hash, windows=windows, encoding=decoded.encoding.name)
-
-
-def outlined(services: Services, apart: Apart, deadline: Deadline) -> Apart:
-    """The file split by its definitions, where a grammar knows it. Raises TimedOut, Cancelled."""
-    lines = apart.lines
-    if not isinstance(lines, TextLines):
-        return apart
-    parts = apart.definitions
-    if parts is None:
-        deadline.check()
-        path = apart.candidate.file.path
-        items = _items(path, lines.text, apart.encoding, apart.digits, services.outlines, deadline)
-        parts = cut(list(lines), items) if items else apart.windows
-        apart = replace(apart, definitions=parts)
-        services.found().outlined(path, apart)
-    return replace(apart, candidate=replace(apart.candidate, parts=parts))
-
-
-FIND_PARSE_S = 0.5
-"""Longest parsing of one file, in processor time; then it is split by lines."""
-
-
-def _items(
-    path: str, text: str, encoding: str, digits: str, outlines: OutlineCache, deadline: Deadline
-) -> Sequence[Item]:
-    """The definitions in the text; none if no grammar knows it or it takes too long."""
-    from readroom.core.outline import Unparsable, build, can_outline
-
-    language = language_of(path, text[:HEAD_BYTES])
-    if language is None or not can_outline(language) or kind_by_name(path) in _WHOLE:
-        return ()
-    outline = outlines.get(language, encoding, digits)
-    if outline is None:
-        try:
-            outline = build(text, language, deadline.of_thread(FIND_PARSE_S))
-        except Unparsable:
-            return ()
-        except TimedOut:
-            deadline.check()
-            return ()
-        outlines.put(outline, encoding, digits)
-    return outline.items
 
 
 FIND_LINE_CHARS = 500
 """Longest line of a passage; longer ones are minified code or data, and the next call reads them."""
 
-FIND_FORM_SHARE = 0.06
-"""The share of a page for headings, enclosing signatures and marks. What would exceed it waits for the next
+FIND_FORM_SHARE = 0.062
+"""The share of a page for headings, enclosing signatures and marks. The rest waits for the next
 page, and other parts of the files that are on this one come before it."""
 
-FIND_GAPS_SHARE = 0.012
+FIND_GAPS_SHARE = 0.004
 """The part of that which headings leave for marks and signatures."""
 
 FIND_WANTING = 0.25
@@ -192,7 +55,7 @@ class _Taken(Struct, frozen=True):
 
 
 class _Cost(Struct, frozen=True):
-    """What a passage adds to a page: tokens and bytes, and the tokens of headings, signatures and marks."""
+    """The cost of a passage on a page: tokens and bytes, and the tokens of headings, signatures and marks."""
 
     tokens: int
     size: int
@@ -420,7 +283,7 @@ class PageOfPassages:
             yield passage.last + 1, last
 
     def _cost(self, apart: Apart, ranked: RankedPart, lines: Sequence[tuple[int, str]]) -> _Cost:
-        """What lines of a part add to the page."""
+        """The cost of lines of a part on the page."""
         path = ranked.path
         taken = _Taken(ranked, lines)
         around = self._around(ranked, taken.span[0], self._seen.get(path, ()))
@@ -428,8 +291,8 @@ class PageOfPassages:
         within = "" if passage.part is None else f"p{passage.part}:"
         form = [_ROW.format(within, number, line) for number, line in passage.around]
         if path not in self._taken:
-            lines = f"{passage.first}-{passage.last} of {len(apart.lines)}"
-            form.append(f"{quote(path)} | lines {lines} | sha256:{apart.digits[:12]}\n")
+            numbers = f"{passage.first}-{passage.last} of {len(apart.lines)}"
+            form.append(f"{quote(path)} | lines {numbers} | sha256:{apart.digits[:12]}\n")
         elif not {taken.span[0] - 1, taken.span[1] + 1} & self._seen[path]:
             form.append("…\n")
         text = "".join(form)
@@ -441,9 +304,9 @@ class PageOfPassages:
     def _cut(
         self, apart: Apart, ranked: RankedPart, lines: Sequence[tuple[int, str]], *, goes_on: bool
     ) -> Sequence[tuple[int, str]]:
-        """Of a part those lines around its best ones that there is room for, at least one.
+        """The lines of a part around its best ones that there is room for, at least one.
 
-        The definition of a symbol is shown from where it begins, and what is left of a part goes on.
+        The definition of a symbol is shown from where it begins, and what is left of a part comes next.
         """
         costs = [estimate(_ROW.format("", number, line[:FIND_LINE_CHARS])) for number, line in lines]
         points = [0.0] * len(lines)

@@ -10,7 +10,7 @@ May be touched: with a security review.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from msgspec.structs import replace
@@ -22,11 +22,21 @@ from readroom.core.errors.history import HistoryOff, NoSuchChange
 from readroom.core.history.book import Book
 from readroom.core.history.merging import DIFF_BYTES, encoding_of
 from readroom.core.history.merging import diff as compared
-from readroom.core.history.queries import NAMES_LISTED, NAMES_SHOWN, Selection, listed, one, rows_of
+from readroom.core.history.queries import (
+    NAMES_LISTED,
+    NAMES_SHOWN,
+    Selection,
+    has_past,
+    kin,
+    listed,
+    one,
+    rows_of,
+)
 from readroom.core.history.queries import forget as forgotten
 from readroom.core.history.records import NameRow
 from readroom.core.paths import WorkPath
 from readroom.core.policy.guard import Guard
+from readroom.core.quoting import quote
 from readroom.core.values.changes import Diff
 from readroom.core.values.files import Warn
 from readroom.core.values.history import (
@@ -210,10 +220,10 @@ def _content(book: Book, number: int | None, state: EntryState) -> bytes | None:
     return b"" if state.kind != "file" else book.content(number, state)
 
 
-def _shows(guard: Guard, name: str) -> bool:
-    """Whether policy shows a name now, whatever it was."""
+def _shows(guard: Guard | None, name: str) -> bool:
+    """Whether policy shows a name now, whatever it was; None shows all."""
     path = WorkPath(name)
-    return all(guard.decide(path, folder=folder).allowed for folder in (False, True))
+    return guard is None or all(guard.decide(path, folder=folder).allowed for folder in (False, True))
 
 
 def forget(services: Services, job: Job[ForgetRequest]) -> ForgetResult:
@@ -234,9 +244,19 @@ def forget(services: Services, job: Job[ForgetRequest]) -> ForgetResult:
     path = None if not request.path else real_name(services, request.path)
     # The user of the machine may have denied the file because of what its past holds.
     own = job.caller.face in ("cli", "library")
-    changes, names, size, clean = forgotten(book, path, *(() if own else (partial(_shows, services.guard),)))
-    warnings: Sequence[Warn] = ()
+    may: Callable[[str], bool] = partial(_shows, None if own else services.guard)
+    others = [] if path is None else [name for name in kin(book, path) if may(name)]
+    changes, names, size, clean = forgotten(book, path, may)
+    warnings: list[Warn] = []
     if not clean:
         detail = "another process is reading the history; the bytes leave its log when that ends"
-        warnings = [Warn("not_cleared", detail)]
+        warnings.append(Warn("not_cleared", detail))
+    others = [name for name in others if has_past(book, name)]
+    if others:
+        shown = ", ".join(map(quote, others[:_NAMED])) + (", ..." if others[_NAMED:] else "")
+        warnings.append(Warn("still_kept", f"moved from or to there, or the same: forget also {shown}"))
     return ForgetResult(changes, names, size, warnings)
+
+
+_NAMED = 5
+"""Other names that a reply of `forget` shows."""

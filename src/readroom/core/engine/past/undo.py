@@ -51,7 +51,7 @@ class _Done(Struct):
     changes: list[int] = field(default_factory=list)
     conflicts: list[Conflict] = field(default_factory=list)
     warnings: list[Warn] = field(default_factory=list)
-    last: int | None = None
+    made: list[int] = field(default_factory=list)
 
 
 def perform(services: Services, job: Job[UndoRequest]) -> UndoResult:
@@ -81,8 +81,15 @@ def perform(services: Services, job: Job[UndoRequest]) -> UndoResult:
             if isinstance(error, ChangedSince):
                 done.conflicts += error.conflicts
             break
+    last = done.made[-1] if done.made else None
     return UndoResult(
-        done.undone, done.changes, done.last, done.conflicts, request.dry_run, tuple(done.warnings)
+        done.undone,
+        done.changes,
+        last,
+        done.conflicts,
+        request.dry_run,
+        tuple(done.warnings),
+        tuple(reversed(done.made[:-1])),
     )
 
 
@@ -143,8 +150,10 @@ def _taken_back(
                 _require_rights(request, undone)
                 warnings = [] if request.dry_run else list(steps.commit())
                 if not request.dry_run:  # while no other undo of these names can look
-                    done.last = None if recorder is None else recorder.last
-                    warnings += _marked(book, group, world, done.last)
+                    last = None if recorder is None else recorder.last
+                    if last is not None and last not in done.made:
+                        done.made.append(last)
+                    warnings += _marked(book, group, world, last)
             except Moved:
                 continue
         done.undone += undone

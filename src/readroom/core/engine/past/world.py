@@ -109,12 +109,12 @@ class World:
         current, old = self.at(to), self.at(name.path)
         if old.state.kind != "absent":
             if current.state.kind != "absent" or not old.state.is_same(name.before):
-                self._refuse(row, "something else has its old name")
+                self._refuse(name.path, "something else has this name; move that away first")
             else:
                 self.already.add(name.path)
             return
         if current.state.kind != name.after.kind:
-            self._refuse(row, "it is not there any more")
+            self._refuse(to, "it is not there any more")
             return
         if not self._is_what_was_moved(current, to, name.after):
             self.fitted[name.path] = (1, 0)
@@ -135,8 +135,8 @@ class World:
             return True
         return is_same_folder(after.mark, self._store, WorkPath(to), stat)
 
-    def _refuse(self, row: NameRow, reason: str) -> None:
-        self.conflicts.append(Conflict(row.name.path, reason))
+    def _refuse(self, path: str, reason: str) -> None:
+        self.conflicts.append(Conflict(path, reason))
 
     def _merge(self, row: NameRow, current: Wanted) -> None:
         """Take back what still fits of a text, or note the conflict."""
@@ -161,11 +161,12 @@ class World:
         kind = "is gone" if current.state.kind == "absent" else "was changed"
         if current.state.kind not in ("absent", name.after.kind):
             kind = f"is a {current.state.kind} now"
+        reason = f"it {kind} since"
         if name.after.kind == "absent":
-            kind = "is there again"
+            after, reason = b"", "something else has this name since; move that away first"
         ours = None if name.after.kind == "absent" and before is None else diff(before or b"", after or b"")
         theirs = None if there is None or after is None else diff(after, there)
-        self.conflicts.append(Conflict(name.path, f"it {kind} since", ours, theirs, fits, left))
+        self.conflicts.append(Conflict(name.path, reason, ours, theirs, fits, left))
 
     def _bytes(self, path: str, current: Wanted) -> bytes | None:
         if current.data is not None or current.state.kind != "file":

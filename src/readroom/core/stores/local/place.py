@@ -24,7 +24,6 @@ from readroom.core.limits import SMALL_FILE_BYTES
 from readroom.core.paths import WorkPath, basename, join, parent, parts
 from readroom.core.stores.base import Moved, Source, Step, WriteTarget
 from readroom.core.stores.local import rename, resolve, unfinished
-from readroom.core.stores.local.spelling import as_listed, folder_as_listed
 from readroom.core.stores.local.unfinished import Draft, Notes
 from readroom.core.values import Stat, Version
 from readroom.core.values.files import Warn
@@ -166,6 +165,8 @@ class LocalPlace(Closeable):
 
     def _spell(self) -> None:
         """Take the names that the folders list, where others mean the same."""
+        from readroom.core.stores.local.spelling import as_listed, folder_as_listed  # changes need it
+
         if self._folder != ".":
             root = self._way.folder(WorkPath("."))
             listed = folder_as_listed(root.fd, self._folder)

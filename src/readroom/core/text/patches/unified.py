@@ -312,9 +312,9 @@ def _removed(header: _Header, mode: str) -> None:
 def _of_mode(header: _Header, mode: str, otherwise: str) -> None:
     mode = mode.strip()
     if mode == _LINK:
-        header.refuse("symbolic link")
+        header.refuse("a symbolic link")
     elif mode == _SUBMODULE:
-        header.refuse("submodule")
+        header.refuse("a submodule")
     elif mode not in _FILE_MODES:
         header.refuse(f"{otherwise} {mode}")
 
