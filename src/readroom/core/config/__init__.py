@@ -386,11 +386,9 @@ def _commands_off(store: Store, settings: Settings) -> errors.CommandsOff | erro
         return CommandsWait()
     if policy.forbidden_by:
         return errors.CommandsOff(f"{policy.forbidden_by} of this folder forbids it")
-    return (
-        errors.NoFolder(store.name)
-        if policy.enabled
-        else errors.CommandsOff("the operator has not allowed them")
-    )
+    if policy.enabled:
+        return errors.NoFolder(store.name)
+    return errors.CommandsOff("the operator has not allowed them")
 
 
 def folders_of(store: Store, settings: Settings) -> Sequence[FolderFacts]:

@@ -25,7 +25,7 @@ from readroom.core.policy.commands import SYSTEM, SYSTEM_PATTERNS
 from readroom.core.sandbox.reach import Access, Child, SandboxView, Split
 
 WHERE = "/usr/local/bin:/usr/bin:/bin:/run/wrappers/bin:/run/current-system/sw/bin"
-"""Where bubblewrap is looked for; never in PATH, which may name a folder of the workspace."""
+"""The folders in which bubblewrap is looked for; PATH may name one of the workspace."""
 
 _DEVICES = {
     "null": (1, 3),

@@ -29,7 +29,7 @@ _LEAST = (0, 11)
 """The first version of bubblewrap with overlays."""
 
 _LOCAL = {"bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "tmpfs", "xfs", "zfs"}
-"""File systems whose times are those of this machine's clock, by which later changes are told."""
+"""File systems whose times are those of this machine's clock, which shows what was changed later."""
 
 RUN_LAYERS = 100
 """Folders with an overlay of their own; each is a mount of the kernel."""

@@ -206,6 +206,24 @@ def test_a_file_with_several_names_keeps_its_bytes(room: Workspace, tmp_path: Pa
     assert (tmp_path / "root/b/1").read_text() == "b/1\n1\n"
 
 
+@pytest.mark.parametrize(
+    "forged",
+    [
+        "os.setxattr('b', 'user.overlay.opaque', b'y')",
+        "os.setxattr('b/1', 'user.overlay.whiteout', b'y')",
+        "os.setxattr('b', 'user.overlay.redirect', b'/s')",
+        "os.mknod('.env', 0o20600, 0)",
+        "os.mknod('s/gone', 0o20600, 0)",
+    ],
+)
+def test_a_command_cannot_write_the_marks_of_an_overlay(room: Workspace, tmp_path: Path, forged: str) -> None:
+    before = tree(tmp_path / "root")
+    reply = room.run(f'python3 -c "import os; {forged}"; echo 1 > new')
+    assert undo_of(reply) is not None
+    (tmp_path / "root/new").unlink()
+    assert tree(tmp_path / "root") == before
+
+
 def while_it_waits(room: Workspace, place: Path, command: str, act: Callable[[], None]) -> Reply:
     """Run a command, and act when it is done and has not ended yet."""
     replies: list[Reply] = []

@@ -73,7 +73,7 @@ class Begun(Struct, frozen=True):
 
 
 class Applied(Struct, frozen=True):
-    """What became of the changes.
+    """The end of the changes.
 
     Attributes:
         change: Its number in the history; None if nothing was changed, or that was not kept.
@@ -103,7 +103,7 @@ _REFUSALS = (PermissionError, errors.NotAFile, errors.BadPath, errors.TooLarge, 
 
 @contextmanager
 def _leaving_out(path: WorkPath, left_out: list[tuple[WorkPath, str]]) -> Iterator[None]:
-    """Note a name that is refused, and go on."""
+    """Note a name that is refused."""
     try:
         yield
     except _REFUSALS as why:
@@ -191,7 +191,7 @@ class _Plan:
         """Plan all of it. Raises _Unfit, Moved, OSError, ReadroomError."""
         passed = time.monotonic_ns() - self._begun.steady_ns
         if time.time_ns() - self._begun.file_ns < passed - _CLOCK_NS:
-            raise _Unfit("the clock was set back meanwhile, so changes by others cannot be told")
+            raise _Unfit("the clock was set back meanwhile, so changes by others may be overlooked")
         for path, upper in self._uppers.items():
             if path != ROOT and os.listdir(upper):
                 self._require_folder(path)
@@ -323,7 +323,7 @@ class _Plan:
     # --- what the workspace has -----------------------------------------------------------------
 
     def _now(self, path: WorkPath) -> Stat | None:
-        """What is at a name. Raises Denied, and _Unfit if somebody has changed it since the command began."""
+        """The stat of a name. Raises Denied, and _Unfit if somebody changed it since the command began."""
         real, found = self._targets.look(path)
         if real != path:
             raise _Unfit(f"{first_of([path], 1)} {_SINCE}")
@@ -484,7 +484,7 @@ def _same(source: Source, pieces: _Pieces) -> bool:
 
 
 def _attribute(path: str, name: str) -> bytes:
-    """What the kernel has noted of a name; a command cannot write such notes."""
+    """A note of the kernel about a name; a command cannot write such notes."""
     try:
         return os.getxattr(path, f"user.overlay.{name}", follow_symlinks=False)
     except OSError:
