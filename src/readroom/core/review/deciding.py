@@ -44,6 +44,7 @@ from readroom.core.stores.base import (
     Source,
     WriteTarget,
     as_inside,
+    hold_all,
 )
 from readroom.core.stores.review import ReviewStore
 from readroom.core.stores.review.origins import still_there
@@ -301,7 +302,7 @@ class _Accepting:
                     self._plan(one, targets, held)
                 if not self._changes:
                     return []
-                self._lock(held)
+                hold_all(reversed(self._places), self._deadline)
                 warnings = targets.commit(self._changes, self._ready)
         finally:
             if recorder is not None:
@@ -320,11 +321,6 @@ class _Accepting:
             contract="review",
             tool="accept",
         )
-
-    def _lock(self, held: ExitStack) -> None:
-        first = {place.lock: place for place in reversed(self._places)}
-        for key in sorted(first):
-            first[key].hold(self._deadline)
 
     def _ready(self) -> None:
         self._deadline.check()
