@@ -37,6 +37,8 @@ RUN_LAYERS = 100
 _COARSE_CLOCK = 5
 """CLOCK_REALTIME_COARSE, by which Linux dates changes of files."""
 
+_CAP_DAC_READ_SEARCH = 2
+
 _PROBE_S = 10
 
 
@@ -160,3 +162,18 @@ def unfit(closed: bool, splits: int, roots: int, version_control: str) -> str:
     if closed:
         return "policy allows only some names in a folder"
     return f"policy denies names in more than {RUN_LAYERS} folders" if splits > RUN_LAYERS else ""
+
+
+@functools.cache
+def notes_origins() -> bool:
+    """Whether the kernel notes on files of an overlay that they were there before; only for a real root."""
+    try:
+        with (
+            open("/proc/self/status", encoding="ascii", errors="replace") as status,
+            open("/proc/self/uid_map", encoding="ascii") as users,
+        ):
+            held = next(line for line in status if line.startswith("CapEff:"))
+            whole = users.read().split() == ["0", "0", str(2**32 - 1)]
+    except (OSError, StopIteration):
+        return False
+    return whole and bool(int(held.split()[1], 16) >> _CAP_DAC_READ_SEARCH & 1)

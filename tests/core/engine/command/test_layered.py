@@ -284,14 +284,14 @@ def test_changes_of_other_names_meanwhile_are_both_kept(room: Workspace, tmp_pat
 
     def act() -> None:
         (root / "b/1").write_text("mine\n")
-        (root / "b/4").write_text("mine\n")
+        (root / "c/4").write_text("mine\n")
 
     reply = while_it_waits(room, tmp_path, "echo 1 >> a.txt; echo 2 > b/2; echo 3 > b/3", act)
     assert codes(reply) == []
     change = undo_of(reply)
     assert change is not None
     room.undo(change)
-    assert (root / "b/1").read_text() == (root / "b/4").read_text() == "mine\n"
+    assert (root / "b/1").read_text() == (root / "c/4").read_text() == "mine\n"
     assert (root / "b/2").read_text() == "b/2\n"
     assert not (root / "b/3").exists()
 
@@ -362,13 +362,13 @@ def test_an_older_bubblewrap_is_named(tmp_path: Path) -> None:
 
 def test_a_command_in_the_background_says_that_it_is_not_kept(tmp_path: Path) -> None:
     with opened(tmp_path, BEST) as workspace:
-        reply = ended(workspace, workspace.run("echo 1 > new", background=True))
+        reply = ended(workspace, workspace.run("echo 1 > b/new", background=True))
     assert "It cannot be undone: it ran in the background." in reply.text
 
 
 def test_without_a_history_a_reply_says_so(tmp_path: Path) -> None:
     with opened(tmp_path, BEST, enabled=False) as workspace:
-        reply = workspace.run("echo 1 > new")
+        reply = workspace.run("echo 1 > b/new")
     assert "It cannot be undone: " in reply.text
 
 

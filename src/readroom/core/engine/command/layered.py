@@ -32,7 +32,7 @@ from readroom.core.history.pruning import content_bytes
 from readroom.core.limits import BLOCK_BYTES, CHANGE_TIMEOUT_S
 from readroom.core.paths import ROOT, WorkPath, basename, join, lies_in, parent
 from readroom.core.quoting import first_of
-from readroom.core.sandbox.overlay import Layer
+from readroom.core.sandbox.overlay import Layer, notes_origins
 from readroom.core.stores.base import (
     Change,
     Inside,
@@ -344,9 +344,10 @@ class _Plan:
         """Raise _Unfit for what the command has found and somebody else may have removed.
 
         A file that the command itself has renamed is one that it has found, too; then no name of its
-        folder has changed in the workspace.
+        folder has changed in the workspace.  Where the kernel does not note what was found, every new name
+        of a folder may be such a file.
         """
-        if now is None and _attribute(at, "origin"):
+        if now is None and (_attribute(at, "origin") or not notes_origins()):
             _, above = self._store.stat(parent(path))
             self._require_old(path, above)
 
