@@ -27,7 +27,6 @@ class CommandsWait(CommandsOff):
 
     message = "Commands cannot be run here: changes wait for review, and a command would make them at once"
     advice = "Continue with the other tools; the user can run it once the changes are accepted."
-    code = "commands_off"
     why: base.Aside[str] = "changes wait for review"
 
 
