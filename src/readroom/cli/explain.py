@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from readroom.cli.answers import Where, finish, path_argument
 from readroom.cli.exits import ExitCode
@@ -123,7 +123,7 @@ def _facts(finding: _Finding) -> dict[str, Fact]:
         "kind": None if finding.kind is None else finding.kind.value,
         "hidden_by": None if rule is None else {"pattern": rule.pattern, "source": rule.source},
         "confinement": finding.promises.confinement,
-        "promises": dict(asdict(finding.promises)),
+        "promises": finding.promises.facts,
         **_facts_of(own),
     }  # fmt: skip
 

@@ -90,7 +90,8 @@ class Workspace(Closeable):
         if self.folders:
             from readroom.core.session.first_words import of_folders  # few workspaces have several
 
-            self._first = of_folders(config.about_folders(self.folders), self.folders, self.gatekeeper)
+            facts = [one.facts for one in self.folders]
+            self._first = of_folders(config.about_folders(self.folders), facts, self.gatekeeper)
 
     def read(self, /, path: str, **options: Fact) -> Reply:
         """Read a window of a file; options are those of `read_file`. Raises ReadroomError."""

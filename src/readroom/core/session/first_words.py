@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, final
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from readroom.core.limits import MIN_REPLY_BYTES
 from readroom.core.stores.promises import Promises, differing
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from readroom.core.caller import Caller
-    from readroom.core.config.roots.told import FolderFacts
     from readroom.core.contracts.base import Contract
     from readroom.core.session.gatekeeper import Gatekeeper
     from readroom.core.values import Cap, Fact, Reply
@@ -38,20 +37,12 @@ def of_store(promises: Promises, gatekeeper: Gatekeeper) -> FirstWords:
     """What is not the same in a workspace of one root; nothing in a plain folder."""
     differs = differing(promises)
     words = f"Workspace: {differs}." if differs else ""
-    return FirstWords(words, held(promises), gatekeeper, to_all=False)
+    return FirstWords(words, promises.facts, gatekeeper, to_all=False)
 
 
-def of_folders(words: str, folders: Sequence[FolderFacts], gatekeeper: Gatekeeper) -> FirstWords:
-    """The sentence about the folders of a workspace with several."""
-    each: list[Fact] = [
-        {"name": one.name, "read_only": one.read_only, **held(one.promises)} for one in folders
-    ]
-    return FirstWords(words, {"folders": each}, gatekeeper, to_all=True)
-
-
-def held(promises: Promises) -> dict[str, Fact]:
-    """The promises as facts."""
-    return {"confinement": promises.confinement, **asdict(promises)}
+def of_folders(words: str, facts: Sequence[Mapping[str, Fact]], gatekeeper: Gatekeeper) -> FirstWords:
+    """The sentence about the folders of a workspace with several; facts about each."""
+    return FirstWords(words, {"folders": list(facts)}, gatekeeper, to_all=True)
 
 
 @final

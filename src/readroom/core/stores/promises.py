@@ -6,9 +6,10 @@ A store has `promises`; those of a local folder depend on its system, its file s
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 Keeper: TypeAlias = Literal["kernel", "store", "readroom", "none"]
 """Who keeps a promise: the kernel of this machine, the store or its server, readroom by its own steps, or
@@ -37,6 +38,11 @@ class Promises(Struct, frozen=True, kw_only=True):
     def confinement(self) -> Literal["kernel", "none"]:
         """Whether the kernel keeps every path inside the root; "none" says that others do, or nobody."""
         return "kernel" if self.opening == "kernel" else "none"
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """All of them, JSON-ready."""
+        return {"confinement": self.confinement, **asdict(self)}
 
 
 NOTHING = Promises(opening="none", exchange="none", locks="none", together="none", folded=None)

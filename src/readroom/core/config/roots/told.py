@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -36,6 +37,11 @@ class FolderFacts(Struct, frozen=True):
     def confinement(self) -> str:
         """Whether the kernel keeps every path inside it: "kernel" or "none"."""
         return self.promises.confinement
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What callers are told of it with the first reply."""
+        return {"name": self.name, "read_only": self.read_only, **self.promises.facts}
 
 
 def described(store: Store, settings: Settings) -> Sequence[FolderFacts]:
