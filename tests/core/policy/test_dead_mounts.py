@@ -23,7 +23,7 @@ pytestmark = [
 
 MINE, OTHER = Caller(session="one", face="mcp"), Caller(session="two", face="mcp")
 
-FAILING = {
+FAILING: dict[str, dict[str, Any]] = {
     "read_file": {"path": f"B/{NAME}"},
     "list_directory": {"path": "B"},
     "grep_files": {"pattern": "hello", "path": "B"},
@@ -58,8 +58,8 @@ def place(tmp_path: Path) -> Iterator[Place]:
         yield Place(tmp_path, mount)
 
 
-def call(workspace: Workspace, tool: str, caller: Caller = MINE, **arguments: Any) -> Reply:
-    return workspace.call(tool, arguments, caller=caller)
+def call(workspace: Workspace, tool: str, given: Caller = MINE, /, **arguments: Any) -> Reply:
+    return workspace.call(tool, arguments, caller=given)
 
 
 @pytest.mark.parametrize("how", ["dead", "hanging"])
@@ -71,8 +71,8 @@ def test_the_others_go_on_beside_a_mount_that_does_not_answer(place: Place, how:
         for caller in (MINE, OTHER):
             assert "hello A" in call(workspace, "read_file", caller, path="a.txt").text
             assert "a.txt" in call(workspace, "list_directory", caller, depth=9).text
-            for tool, asked in (("grep_files", {"pattern": "hello"}), ("find_relevant", {"query": "hello"})):
-                reply = call(workspace, tool, caller, **asked)
+            for tool, name in (("grep_files", "pattern"), ("find_relevant", "query")):
+                reply = call(workspace, tool, caller, **{name: "hello"})
                 assert "hello A" in reply.text
                 assert "B" in str(reply.facts["warnings"])
         made = {"path": "n.txt", "content": "x\n", "expected_hash": "absent"}

@@ -238,6 +238,7 @@ class UndoRequest(Struct, frozen=True):
         parts: Of a text that was changed since, take back the lines that are still there.
         dry_run: Say what would be done, conflicts as well, and change nothing.
         rights: The kinds of change that the caller may make; None for all.
+        granted: The tools by which it may make them; None if that is not known.
     """
 
     change: int | None = None
@@ -250,6 +251,7 @@ class UndoRequest(Struct, frozen=True):
     parts: bool = False
     dry_run: bool = False
     rights: frozenset[Right] | None = None
+    granted: frozenset[str] | None = None
 
 
 class Undone(Struct, frozen=True):
