@@ -1,6 +1,6 @@
 """Tokens until the needed lines are seen: find_relevant beside two other ways of reading, fix by fix.
 
-python -m benchmarks.find.fixes --clones FOLDER --work FOLDER --out RUN [--half check]
+python -m benchmarks.find.fixes --clones FOLDER --work FOLDER --out RUN [--half check] [--subject]
 
 A run names fixes by their commits, and keeps no text of theirs.
 """
@@ -11,6 +11,7 @@ import argparse
 import csv
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 from tempfile import TemporaryDirectory
@@ -41,20 +42,24 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--half", choices=list(REPOSITORIES))
+    parser.add_argument("--subject", action="store_true", help="ask with the first line of the message alone")
+    parser.add_argument("--way", action="append", choices=list(WAYS), help="all of them unless given")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     cases = mined(given.clones, given.work / "fixes.json")
+    ways = {name: WAYS[name] for name in given.way or WAYS}
     rows = []
     for case in cases:
         if given.half in (None, case.half):
-            rows += list(read(given.clones, case, WAYS))
-            print(*rows[-len(WAYS)][1:], sep="\t", flush=True)
+            asked = replace(case, query=case.query.partition("\n")[0]) if given.subject else case
+            rows += list(read(given.clones, asked, ways))
+            print(*rows[-len(ways)][1:], sep="\t", flush=True)
     with (given.out / "fixes.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         head = ["half", "repository", "commit", "way", "gold_lines", "calls_at_5000"]
         writer.writerow([*head, *(f"seen_at_{budget}" for budget in BUDGETS)])
         writer.writerows(rows)
-    (given.out / "fixes.md").write_text(summary(rows, WAYS), encoding="utf-8")
+    (given.out / "fixes.md").write_text(summary(rows, ways), encoding="utf-8")
 
 
 Row = tuple[str | int | float, ...]
@@ -105,14 +110,15 @@ def summary(rows: Sequence[Row], ways: Ways) -> str:
 
 
 def _paired(rows: Sequence[Row], ways: Ways) -> Iterator[str]:
-    best = _at_middle(rows, "find_relevant")
+    first = next(iter(ways))
+    best = _at_middle(rows, first)
     for way in list(ways)[1:]:
         other = _at_middle(rows, way)
         differences = [one - two for one, two in zip(best, other, strict=True)]
         better = sum(one > 0 for one in differences)
         worse = sum(one < 0 for one in differences)
         yield (
-            f"- find_relevant against {way}, at 5,000 tokens: {_interval(differences, signed=True)} points, "
+            f"- {first} against {way}, at 5,000 tokens: {_interval(differences, signed=True)} points, "
             f"better in {better}, worse in {worse}."
         )
 

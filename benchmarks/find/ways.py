@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from benchmarks.find.plain import plain_parts
 from readroom import Workspace
 from readroom.core.ranking.counting import COUNTED, CountedText
 from readroom.core.ranking.query import parse
@@ -25,6 +26,9 @@ Shown: TypeAlias = "tuple[str, Lines]"
 _WORDS, _HITS, _FILES, _AROUND, _SYMBOLS = 6, 40, 8, 20, 4
 _SMALL_TOKENS = 1600
 """Of smaller pages: three of them are read within 5,000 tokens, of the default ones two."""
+
+_LARGE_TOKENS = 4700
+"""Of one page that fits into 5,000 tokens."""
 
 _CHUNK_LINES, _CHUNKED_BYTES = 50, 2 * 1024 * 1024
 
@@ -155,6 +159,8 @@ Ways: TypeAlias = "Mapping[str, Callable[[Workspace, Path, str], Iterator[Shown]
 WAYS: Ways = {
     "find_relevant": ranked,
     "find_relevant, pages of 1,600": partial(ranked, budget=_SMALL_TOKENS),
+    "find_relevant, pages of 4,700": partial(ranked, budget=_LARGE_TOKENS),
+    "plain parts": plain_parts,
     "grep, then windows": grep_then_windows,
     "outlines first": outlines_first,
     "BM25 of chunks": best_chunks,
