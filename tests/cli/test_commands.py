@@ -67,7 +67,7 @@ def test_json_and_call_print_the_result_that_mcp_sends(
 
 
 def test_a_root_that_is_given_is_what_paths_are_relative_to(cli: Cli, root: Path) -> None:
-    assert cli("read", "main.py", "--root", str(root / "src")).code == 0
+    assert cli.bare("read", "main.py", "--root", str(root / "src")).code == 0
     assert cli("read", str(root / "src/main.py")).out.startswith("src/main.py | lines 1-2")
 
 

@@ -23,7 +23,7 @@ from tests.cli.running import Cli
 from tests.each import each
 from tests.suites import needs
 
-OWN = {"as_json", "root", "config"}
+OWN = {"as_json", "root", "config", "at"}
 """Options that every command of a tool has beside those of its schema."""
 
 OF_A_SHELL = {

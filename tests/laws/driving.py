@@ -179,9 +179,13 @@ def cut(reply: Reply) -> dict[int, int]:
 _CALL = re.compile(r"\b\w+_\w+ \{\"")
 
 
+_NEWS = re.compile(r" \[[^\[\]]* since you saw it[^\n]*\Z")
+"""Files that changed since they were shown, after the words about the reply itself."""
+
+
 def one_call(reply: Reply) -> None:
     """The last line names one call, where there is any: the one that goes on."""
-    last = reply.text.rpartition("\n")[2]
+    last = _NEWS.sub("", reply.text.rpartition("\n")[2])
     calls = _CALL.findall(last)
     assert len(calls) <= 1, last
     following = fact(reply, "next")

@@ -31,7 +31,7 @@ def _imported(path: Path) -> set[str]:
     return found
 
 
-SERVERS = {SRC / "server" / "http", SRC / "server" / "http" / "ui"}
+SERVERS = {SRC / "server" / "http" / folder for folder in ("", "history", "ui")}
 ADAPTERS = SRC / "adapters"
 """What only programs of other frameworks import, which have all that is heavy loaded already."""
 ALLOWED = {SRC / "core" / "async_workspace.py", SRC / "client" / "__init__.py"}

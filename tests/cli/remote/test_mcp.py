@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
 import subprocess
+import termios
+from array import array
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -50,6 +53,13 @@ class Talk:
     def hear(self) -> Any:
         assert self.process.stdout is not None
         return json.loads(self.process.stdout.readline())
+
+    def was_read(self) -> None:
+        """Wait until the program has taken all that was sent."""
+        assert self.process.stdin is not None
+        left = array("i", [1])
+        while left[0]:
+            fcntl.ioctl(self.process.stdin, termios.FIONREAD, left)
 
     def __del__(self) -> None:
         self.process.kill()
@@ -203,6 +213,7 @@ def test_a_connection_that_breaks_in_the_middle_answers_what_is_open(
         os.kill(number, signal.SIGSTOP)  # what comes now gets no answer
     talk.send("tools/call", 2, name="list_directory", arguments={})
     talk.send("ping", "three")
+    talk.was_read()
     for number in connections:
         os.kill(number, signal.SIGKILL)
     answers = [talk.hear(), talk.hear()]

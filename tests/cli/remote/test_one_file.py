@@ -140,7 +140,7 @@ def _settings(place: Path) -> None:
 
 
 def _removed(place: Path) -> None:
-    shutil.rmtree(next(place.rglob("readroom")))
+    shutil.rmtree(next(path for path in place.rglob("readroom") if path.is_dir()))
 
 
 def _recorded(place: Path) -> None:

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from readroom.core import errors
+from readroom import Workspace
+from readroom.core import config, errors
 from readroom.core.caller import Caller
 from readroom.core.history.contents import packed
 from readroom.core.history.records import Draft
+from readroom.core.stores.local import LocalStore
 from readroom.core.values.changes import (
     DeleteRequest,
     MakeFolderRequest,
@@ -303,3 +305,15 @@ def test_a_change_that_was_made_otherwise_is_kept(past: Past, root: Path) -> Non
     assert past.changes()[0].id == number
     past.undo(change=number)
     assert tree(root) == {}
+
+
+def test_a_history_below_the_root_is_hidden_alone(root: Path, tmp_path: Path) -> None:
+    operators = tmp_path / "operator.toml"
+    operators.write_text(f'[history]\nfolder = "{root / "hist"}"\n', encoding="utf-8")
+    (root / "history.md").write_text("ours\n", encoding="utf-8")
+    with Workspace(root, settings=config.load(LocalStore(root), operators)) as workspace:
+        workspace.write("a.txt", "one\n", "absent")
+        assert (root / "hist" / "history.sqlite3").exists()
+        assert "ours" in workspace.read("history.md").text
+        with pytest.raises(errors.Denied):
+            workspace.read("hist/history.sqlite3")

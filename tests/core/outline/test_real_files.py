@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sysconfig
 from pathlib import Path
@@ -28,7 +29,11 @@ MOST = 120
 
 
 def _files(place: str) -> list[Path]:
-    found = [path for path in sorted(Path(place).rglob("*.*")) if path.is_file() and not path.is_symlink()]
+    found = [
+        path
+        for path in sorted(Path(place).rglob("*.*"))
+        if path.is_file() and not path.is_symlink() and os.access(path, os.R_OK)
+    ]
     known = [path for path in found if language_of(str(path), "") and path.stat().st_size < OUTLINE_BYTES / 4]
     return random.Random(0).sample(known, min(MOST, len(known)))
 

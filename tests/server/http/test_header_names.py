@@ -96,10 +96,10 @@ def test_the_guide_and_openapi_have_them_all(served: Agent) -> None:
     for name, words in (*READ.items(), *WRITTEN.items()):
         assert f"| `{name}` | {words} |" in guide
     for path, operations in document["paths"].items():
-        parameters = operations.get("post", {}).get("parameters", ())
+        parameters = [one for each in operations.values() for one in each.get("parameters", ())]
         referred = {one["$ref"].rpartition("/")[2] for one in parameters if "$ref" in one}
-        is_tool = path.startswith("/v1/") and "{" not in path
-        assert referred == ({"Readroom-Session", "Readroom-Agent"} if is_tool else set())
+        named = path.startswith("/v1/history") or (path.startswith("/v1/") and "{" not in path)
+        assert (path, referred) == (path, {"Readroom-Session", "Readroom-Agent"} if named else set())
     pattern = document["components"]["parameters"]["Readroom-Session"]["schema"]["pattern"]
     assert re.fullmatch(pattern, "chat-1")
     assert not re.fullmatch(pattern, "chat 1")

@@ -37,7 +37,9 @@ Two files, both optional, both in this form; nothing else is a key:
     required = true                                # refuse changes whose past cannot be kept; default: warn
     tool = true                                    # models may ask for it; default false
     review = true                                  # changes wait until a person has agreed; default false
+    commands = "overlay"                           # undo commands, too (bubblewrap 0.11); default "listed"
     undo_in_dashboard = true                       # people may take changes back there; default false
+    review_in_dashboard = true                     # people may accept and reject there; default false
 
     [ledger]
     enabled = true                                 # record every call; default: servers do, commands do not
@@ -384,11 +386,9 @@ def _commands_off(store: Store, settings: Settings) -> errors.CommandsOff | erro
         return CommandsWait()
     if policy.forbidden_by:
         return errors.CommandsOff(f"{policy.forbidden_by} of this folder forbids it")
-    return (
-        errors.NoFolder(store.name)
-        if policy.enabled
-        else errors.CommandsOff("the operator has not allowed them")
-    )
+    if policy.enabled:
+        return errors.NoFolder(store.name)
+    return errors.CommandsOff("the operator has not allowed them")
 
 
 def folders_of(store: Store, settings: Settings) -> Sequence[FolderFacts]:
@@ -459,7 +459,7 @@ def room(
         areas = areas_of(guarded, changeable, settings, _area)
     else:
         areas = [_area(guarded.own(ROOT)[1], guarded, changeable, settings)]
-    return CommandService(guarded, areas, policy, settings.limits, kept)
+    return CommandService(guarded, areas, policy, settings.limits, kept, past=settings.history.commands)
 
 
 def _area(place: Place, guarded: Guard, changeable: WriteTargets, settings: Settings) -> Area:

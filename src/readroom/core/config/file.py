@@ -31,6 +31,7 @@ from readroom.core.history.settings import (
     HISTORY_DAYS,
     HISTORY_FILE_BYTES,
     HISTORY_VALUE_BYTES,
+    CommandPast,
 )
 from readroom.core.limits import CONFIG_FILE_BYTES, MIN_REPLY_BYTES, NUMBER_MOST, REPLY_BYTES, Limits
 from readroom.core.policy.commands import Demand, VersionControl
@@ -389,7 +390,9 @@ class HistorySection(Section, frozen=True):
     required: Switch = UNSET
     tool: Switch = UNSET
     review: Switch = UNSET
+    commands: CommandPast | UnsetType = UNSET
     undo_in_dashboard: Switch = UNSET
+    review_in_dashboard: Switch = UNSET
 
 
 SECTIONS: Mapping[str, type[Section] | str] = {

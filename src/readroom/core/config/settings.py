@@ -110,28 +110,29 @@ def state_denials(
 ) -> Denials | None:
     """A layer that hides ledger, tokens, notes and history in a workspace; None when they lie elsewhere."""
     rules = []
-    for path, reason in (
-        (ledger, "the ledger is not for the agents that it records"),
-        (tokens, "tokens are not for the callers that they let in"),
-        (tokens and folder_tokens(tokens), "tokens are not for the callers that they let in"),
-        (notes, "what is noted there may be removed"),
-        (history, "it holds earlier states of files, under other rules"),
+    for path, files, reason in (
+        (ledger, "*", "the ledger is not for the agents that it records"),
+        (tokens, "*", "tokens are not for the callers that they let in"),
+        (tokens and folder_tokens(tokens), "*", "tokens are not for the callers that they let in"),
+        (notes, "", "what is noted there may be removed"),
+        (history, "", "it holds earlier states of files, under other rules"),
         (
             tokens and os.path.join(os.path.dirname(tokens), STATE_FILE),
+            "*",
             "budgets are not for the agents that they limit",
         ),
     ):
         if path is not None:
-            rules += [Rule(pattern, "built-in", reason) for pattern in _inside(store, path)]
+            rules += [Rule(pattern, "built-in", reason) for pattern in _inside(store, path, files)]
     return Denials(rules) if rules else None
 
 
-def _inside(store: Store, path: str) -> list[str]:
-    """A pattern for a file and siblings whose names begin with its name, in each root that contains it."""
+def _inside(store: Store, path: str, siblings: str) -> list[str]:
+    """A pattern for a name, and for `siblings` whose names begin with it, in each root that contains it."""
     folder, name = os.path.split(os.path.realpath(path))
     inside_roots = []
     for root in store.roots:
         if lies_within(folder, root):
             inside = os.path.relpath(os.path.join(folder, name), os.path.realpath(root))
-            inside_roots.append("/" + re.sub(r"([\\*?\[\]! #])", r"\\\1", inside) + "*")
+            inside_roots.append("/" + re.sub(r"([\\*?\[\]! #])", r"\\\1", inside) + siblings)
     return inside_roots

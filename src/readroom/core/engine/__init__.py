@@ -169,7 +169,7 @@ class Engine:
     ) -> Services:
         """The services for a call, whose changes are kept where a history is."""
         history = services.history
-        if history is None or not is_edit(request) or not changes(request):
+        if history is None or not (_is_kept_run(history, request) or (is_edit(request) and changes(request))):
             return services
         recorder = history.recorder(services.guard, _author(caller, origin), deadline)
         return replace(services, targets=services.targets.recorded(recorder), recorder=recorder)
@@ -242,10 +242,17 @@ class Engine:
             return self._documents
 
 
+def _is_kept_run(history: History, request: Request) -> bool:
+    """Whether it is a command that shall be undone."""
+    return isinstance(request, RunRequest) and history.policy.commands == "overlay"
+
+
 def _in_history(services: Services, performed: Result, caller: Caller, origin: tuple[str, str]) -> Result:
     """The result, with what a command changed noted in the history."""
     if services.history is None or not isinstance(performed, RunResult) or not performed.changes.named:
         return performed
+    if performed.changes.apart:
+        return performed  # what the command changed is there by now
     from readroom.core.engine.command.kept import kept
 
     return kept(services.history, _author(caller, origin), performed)

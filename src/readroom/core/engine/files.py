@@ -361,7 +361,7 @@ def _respelled(
     state = _there(places, place, request.path)
     if state.kind is EntryKind.FOLDER:
         FolderSurvey(places, request.path, job.deadline).count(place.real, to.real)
-    (warnings,) = places.guard.store.commit([RenameEntry(place, to, state)], job.deadline.check)
+    (warnings,) = places.commit([RenameEntry(place, to, state)], job.deadline.check)
     return changes.MoveResult(request.path, request.destination, state.kind, False, (), tuple(warnings))
 
 

@@ -47,7 +47,7 @@ class OwnCommands(Protocol):
     def guard(self) -> Guard:
         """The guard of the outputs."""
 
-    def run(self, job: Job[RunRequest]) -> RunResult:
+    def run(self, job: Job[RunRequest], services: Services | None = None) -> RunResult:
         """Run a command."""
 
     def start(self, job: Job[StartRequest]) -> WatchResult:

@@ -24,6 +24,7 @@ from readroom.core.errors.changes import *
 from readroom.core.errors.commands import *
 from readroom.core.errors.history import *
 from readroom.core.errors.reading import *
+from readroom.core.errors.review import *
 from readroom.core.errors.serving import *
 from readroom.core.errors.usage import *
 

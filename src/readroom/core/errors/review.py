@@ -27,7 +27,6 @@ class CommandsWait(CommandsOff):
 
     message = "Commands cannot be run here: changes wait for review, and a command would make them at once"
     advice = "Continue with the other tools; the user can run it once the changes are accepted."
-    code = "commands_off"
     why: base.Aside[str] = "changes wait for review"
 
 
@@ -49,7 +48,7 @@ class NoSuchReview(base.AbsentError):
 class NotWaiting(base.AbsentError):
     """A name of a set has no change that waits."""
 
-    message = "No change of {path} waits"
+    message = "No change waits for {path}"
     advice = "Show what waits: readroom review show."
     path: base.Name
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 from msgspec import Struct
+
+CommandPast: TypeAlias = Literal["listed", "overlay"]
 
 HISTORY_BYTES = 256 * 1024 * 1024
 """Everything on disk, for all workspaces of a user: some 100,000 edits of a file of 20 KB, whose states take
@@ -34,7 +38,9 @@ class HistoryPolicy(Struct, frozen=True):
         required: Refuse a change whose past cannot be kept.
         tool: Offer the history to models.
         review: Let changes wait until a person has agreed.
+        commands: "listed" names what a command changed; "overlay" keeps it, where that can be made.
         undo_in_dashboard: Let people take changes back in the dashboard.
+        review_in_dashboard: Let people accept and reject there what waits.
     """
 
     enabled: bool = True
@@ -45,4 +51,6 @@ class HistoryPolicy(Struct, frozen=True):
     required: bool = False
     tool: bool = False
     review: bool = False
+    commands: CommandPast = "listed"
     undo_in_dashboard: bool = False
+    review_in_dashboard: bool = False

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from typing import final
+from typing import TypeAlias, final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,6 +31,7 @@ from readroom.core.policy.changes import WriteTargets
 from readroom.core.policy.guard import Guard
 from readroom.core.review import Waiting
 from readroom.core.review.differences import Difference, differences, origin_or_none
+from readroom.core.review.marks import Shown
 from readroom.core.stores.base import (
     Change,
     Inside,
@@ -43,6 +44,7 @@ from readroom.core.stores.base import (
     Source,
     WriteTarget,
     as_inside,
+    hold_all,
 )
 from readroom.core.stores.review import ReviewStore
 from readroom.core.stores.review.origins import still_there
@@ -84,13 +86,21 @@ def view_of(services: Services, waiting: WaitingSet) -> ReviewStore:
     return ReviewStore(guard.store, waiting, lambda path: guard.decide(path, folder=False).allowed)
 
 
-def waiting_changes(services: Services, waiting: WaitingSet) -> tuple[ReviewStore, Sequence[Difference], int]:
-    """The view of a set, its changes that policy lets be seen, and the number of the others."""
-    view = view_of(services, waiting)
-    every = differences(view, waiting.tree())
-    guard = services.guard
+class SeenSet(Struct, frozen=True):
+    """A set as people see it: its changes that policy lets be seen, and the number of the others."""
+
+    view: ReviewStore
+    tree: Tree
+    changes: Sequence[Difference]
+    hidden: int
+
+
+def waiting_changes(services: Services, waiting: WaitingSet) -> SeenSet:
+    """The changes of a set now."""
+    view, tree, guard = view_of(services, waiting), waiting.tree(), services.guard
+    every = differences(view, tree)
     shown = [one for one in every if may_see(guard, one)]
-    return view, shown, len(every) - len(shown)
+    return SeenSet(view, tree, shown, len(every) - len(shown))
 
 
 def may_see(guard: Guard, one: Difference) -> bool:
@@ -99,10 +109,15 @@ def may_see(guard: Guard, one: Difference) -> bool:
     return all(guard.decide(name, folder=one.kind is EntryKind.FOLDER).allowed for name in names)
 
 
-def accept(services: Services, waiting: WaitingSet, names: Sequence[WorkPath], who: Decider) -> Decided:
-    """Make changes that wait, all of those asked for or none; `names` empty for the whole set.
+Choice: TypeAlias = Sequence[WorkPath] | Shown
+"""Changes by name, none for the whole set; or those that somebody was shown."""
+
+
+def accept(services: Services, waiting: WaitingSet, names: Choice, who: Decider) -> Decided:
+    """Make changes that wait, all of those that are chosen or none.
 
     Raises:
+        ShownOtherwise: A change is not what was shown.
         NotWaiting, BelongsTogether: The names cannot be decided like that.
         ReviewConflict: Some no longer fit.
         Denied, Protected, ...: As every change; nothing was changed.
@@ -112,7 +127,7 @@ def accept(services: Services, waiting: WaitingSet, names: Sequence[WorkPath], w
             tree = waiting.tree()
             view = view_of(services, waiting)
             every = differences(view, tree)
-            chosen = _chosen(every, names)
+            chosen = _chosen(tree, every, names)
             valid = _valid(view, tree, chosen)
             try:
                 warnings = _Accepting(services, view, tree, chosen, who).made() if chosen else []
@@ -126,8 +141,8 @@ def accept(services: Services, waiting: WaitingSet, names: Sequence[WorkPath], w
     raise errors.Changed(chosen[0].path)
 
 
-def reject(services: Services, waiting: WaitingSet, names: Sequence[WorkPath]) -> Decided:
-    """Drop changes that wait; `names` empty for the whole set, even one that cannot be read."""
+def reject(services: Services, waiting: WaitingSet, names: Choice) -> Decided:
+    """Drop changes that wait; the whole set even if it cannot be read. Raises as `accept`."""
     with waiting.hold(Deadline(CHANGE_TIMEOUT_S)) as held:
         if not names:
             chosen: Sequence[Difference] = ()
@@ -137,7 +152,7 @@ def reject(services: Services, waiting: WaitingSet, names: Sequence[WorkPath]) -
             return Decided(chosen, 0)
         tree = waiting.tree()
         every = differences(view_of(services, waiting), tree)
-        chosen = _chosen(every, names)
+        chosen = _chosen(tree, every, names)
         held.save(_without(tree, chosen, None))
         return Decided(chosen, len(every) - len(chosen))
 
@@ -145,8 +160,10 @@ def reject(services: Services, waiting: WaitingSet, names: Sequence[WorkPath]) -
 # --- which changes -------------------------------------------------------------------------------
 
 
-def _chosen(every: Sequence[Difference], names: Sequence[WorkPath]) -> list[Difference]:
-    """The changes of names, with those that have to come with them."""
+def _chosen(tree: Tree, every: Sequence[Difference], names: Choice) -> list[Difference]:
+    """The changes that are meant, with those that have to come with them."""
+    if isinstance(names, Shown):
+        return _completed(every, names.found(tree, every))
     if not names:
         return list(every)
     chosen: list[Difference] = []
@@ -155,6 +172,10 @@ def _chosen(every: Sequence[Difference], names: Sequence[WorkPath]) -> list[Diff
         if not found:
             raise NotWaiting(name)
         chosen += [one for one in found if one not in chosen]
+    return _completed(every, chosen)
+
+
+def _completed(every: Sequence[Difference], chosen: list[Difference]) -> list[Difference]:
     for other in every:
         if other in chosen:
             continue
@@ -281,7 +302,7 @@ class _Accepting:
                     self._plan(one, targets, held)
                 if not self._changes:
                     return []
-                self._lock(held)
+                hold_all(reversed(self._places), self._deadline)
                 warnings = targets.commit(self._changes, self._ready)
         finally:
             if recorder is not None:
@@ -300,11 +321,6 @@ class _Accepting:
             contract="review",
             tool="accept",
         )
-
-    def _lock(self, held: ExitStack) -> None:
-        first = {place.lock: place for place in reversed(self._places)}
-        for key in sorted(first):
-            first[key].hold(self._deadline)
 
     def _ready(self) -> None:
         self._deadline.check()

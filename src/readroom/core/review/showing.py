@@ -16,11 +16,13 @@ from readroom.core.review.deciding import Decided, waiting_changes
 from readroom.core.review.differences import Difference
 from readroom.core.stores.base import Source
 from readroom.core.stores.review import ReviewStore
+from readroom.core.stores.review.tree import FileNode
 from readroom.core.text import encodings
 from readroom.core.text.edits.diff import between
 from readroom.core.values import EntryKind
+from readroom.core.values.changes import NATIVE_DIFF, Diff, DiffStyle
 
-_COMPARED_BYTES = 1024 * 1024
+COMPARED_BYTES = 1024 * 1024
 """Largest file of which the lines are compared."""
 
 DIFF_BYTES = 32 * 1024
@@ -60,16 +62,16 @@ def _time(seconds: float) -> str:
 
 def shown(services: Services, one: Waiting, names: Sequence[WorkPath] = ()) -> dict[str, Any]:
     """The changes of a set, each with its difference."""
-    view, changes, hidden = waiting_changes(services, one.waiting)
+    seen = waiting_changes(services, one.waiting)
     room, rows = _SHOWN_BYTES, []
-    for change in changes:
+    for change in seen.changes:
         if names and not any(_is_below(path, name) for path in _paths(change) for name in names):
             continue
         row = row_of(change)
-        row["diff"], row["note"] = compared(services, view, change, min(room, DIFF_BYTES))
+        row["diff"], row["note"] = _as_text(services, seen.view, change, min(room, DIFF_BYTES))
         room -= len(row["diff"] or "")
         rows.append(row)
-    return {**about(one), "changes": rows, "hidden": hidden}
+    return {**about(one), "changes": rows, "hidden": seen.hidden}
 
 
 def _paths(change: Difference) -> list[WorkPath]:
@@ -102,33 +104,55 @@ def decided(outcome: Decided) -> dict[str, Any]:
     }
 
 
-def compared(services: Services, view: ReviewStore, change: Difference, room: int) -> tuple[str | None, str]:
-    """The difference of a file as text; None and why for what has none."""
+def _as_text(services: Services, view: ReviewStore, change: Difference, room: int) -> tuple[str | None, str]:
+    diff, note = compared(services, view, change, max(room, 1024))
+    return None if diff is None else diff.text.rstrip("\n"), note
+
+
+WHOLE_LINES = DiffStyle(line_chars=COMPARED_BYTES)
+"""For who agrees to every part of a line."""
+
+
+def compared(
+    services: Services,
+    view: ReviewStore,
+    change: Difference,
+    room: int,
+    maximum: int = COMPARED_BYTES,
+    style: DiffStyle = NATIVE_DIFF,
+) -> tuple[Diff | None, str]:
+    """The difference of a file, in at most `room` bytes; None and why for what has none.
+
+    Files of more than `maximum` bytes are not compared.
+    """
     if change.kind is not EntryKind.FILE:
         return None, ""
     try:
-        before = _before(services, view, change)
-        after = "" if change.action == "deleted" else _text(view.open(change.path))
+        before = _before(services, view, change, maximum)
+        after = "" if change.action == "deleted" else _text(view.open(change.path), maximum)
     except ReadroomError as error:
         return None, error.message
     if before is None or after is None:
         return None, "binary, or too large to compare"
     if before == after:
-        return "", "the same content"
-    return between(before, after, max(room, 1024)).text.rstrip("\n"), ""
+        return Diff(), "the same text in other bytes" if isinstance(change.node, FileNode) else _SAME
+    return between(before, after, room, style), ""
 
 
-def _before(services: Services, view: ReviewStore, change: Difference) -> str | None:
+_SAME = "the same content"
+
+
+def _before(services: Services, view: ReviewStore, change: Difference, maximum: int) -> str | None:
     path = change.source if change.action == "moved" and change.source else change.path
     stat = view.behind(path)
     if stat is None or stat.kind is not EntryKind.FILE:
         return ""
-    return _text(services.guard.open(path))
+    return _text(services.guard.open(path), maximum)
 
 
-def _text(source: Source) -> str | None:
+def _text(source: Source, maximum: int) -> str | None:
     with source:
-        if source.size > _COMPARED_BYTES:
+        if source.size > maximum:
             return None
         data = source.read_at(0, source.size)
     if not data:

@@ -37,7 +37,8 @@ from readroom.core.policy.commands import (
     Demand,
 )
 from readroom.core.policy.guard import Guard
-from readroom.core.sandbox import bubblewrap
+from readroom.core.sandbox import bubblewrap, overlay
+from readroom.core.sandbox.overlay import Layer, Layers
 from readroom.core.sandbox.reach import Access, Child, SandboxView, Split, look
 from readroom.core.stores.base import Store
 from readroom.core.stores.roots.names import Place
@@ -48,6 +49,8 @@ _CONFINING: tuple[Confinement, ...] = ("bwrap", "landlock")
 
 _READ_ONLY = READ | EXECUTE
 
+_UNLAYERED = "only bubblewrap can make an overlay"
+
 _INSTALL = (
     "Continue without commands, or ask the user to install bubblewrap (apt install bubblewrap); for a folder "
     'whose content is trusted, confinement = "none" under [commands] of the file given with --config runs '
@@ -56,11 +59,15 @@ _INSTALL = (
 
 
 class Private(Struct, frozen=True):
-    """Private places of the session: HOME, temporary files of a command, and masks for hidden names."""
+    """Private places of the session: HOME, temporary files of a command, and masks for hidden names.
+
+    `layers` is a new folder for what the command changes, if it shall run on an overlay.
+    """
 
     home: str
     temporary: str
     masks: bubblewrap.Masks
+    layers: str = ""
 
 
 class Start(Struct, frozen=True):
@@ -77,6 +84,8 @@ class Start(Struct, frozen=True):
         changes: Calls that the filter passes to the supervisor (`seccomp.changes`).
         places: Absolute paths where these calls may change files.
         watched: Absolute paths where files may be watched, and whether all below them may be.
+        layers: The overlays that it changes, instead of the workspace.
+        unlayered: Why there are none, though they were asked for.
     """
 
     confinement: Confinement
@@ -89,6 +98,8 @@ class Start(Struct, frozen=True):
     changes: Mapping[int, seccomp.Change] = field(default_factory=dict)
     places: tuple[str, ...] = ()
     watched: tuple[tuple[str, bool], ...] = ()
+    layers: tuple[Layer, ...] = ()
+    unlayered: str = ""
 
     def close(self) -> None:
         """Call it once."""
@@ -194,7 +205,7 @@ class Sandbox:
             raise NoFolder(first.store.name)
         kind = chosen(self._policy.confinement)
         if kind == "none":
-            return Start("none", private.temporary)
+            return Start("none", private.temporary, unlayered=_UNLAYERED)
         laid = [area.look(deadline) for area in self._areas if self._is_there(area, top)]
         for one in laid:
             self._require_apart(one.root, private)
@@ -226,6 +237,7 @@ class Sandbox:
         binds.append((private.home, private.home, True))
         binds += [(path, path, False) for path in policy.read]
         binds += [(path, path, True) for path in policy.write]
+        layers, problem = self._layers(laid, private)
         options = bubblewrap.arguments(
             first.root,
             first.view,
@@ -235,10 +247,23 @@ class Sandbox:
             binds=binds,
             start=begin,
             others=[(one.root, one.view, one.area.change) for one in laid[1:]],
+            over=None if layers is None else layers.over,
         )
         # In its own network namespace there are no abstract sockets of others; a shared one has the user's.
         inner = seccomp.bubblewrap_filter(network=policy.network)
-        return Start("bwrap", "/tmp", program, tuple(options), inner)
+        made = () if layers is None else tuple(layers.all)
+        return Start("bwrap", "/tmp", program, tuple(options), inner, layers=made, unlayered=problem)
+
+    def _layers(self, laid: Sequence[Laid], private: Private) -> tuple[Layers | None, str]:
+        """The overlays of a command; None and why, if it changes the workspace itself."""
+        first = laid[0]
+        if not private.layers or not first.area.change:
+            return None, ""
+        splits = first.view.splits.values()
+        closed = any(split.closed for split in splits)
+        problem = overlay.unfit(closed, len(splits), len(self._areas), self._policy.version_control)
+        problem = problem or overlay.unusable(first.root, os.path.dirname(private.layers))
+        return (None, problem) if problem else (overlay.Layers(private.layers), "")
 
     def _landlock(self, laid: Sequence[Laid], private: Private) -> Start:
         policy = self._policy
@@ -270,6 +295,7 @@ class Sandbox:
             changes=seccomp.changes(),
             places=tuple(self._places_to_change(laid, private)),
             watched=tuple(self._places_to_watch(laid, private)),
+            unlayered=_UNLAYERED,
         )
 
     def _places_to_change(self, laid: Sequence[Laid], private: Private) -> Iterator[str]:

@@ -14,7 +14,8 @@ import os
 import shutil
 import stat
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -23,7 +24,8 @@ from readroom.core.paths import ROOT, WorkPath, join
 from readroom.core.policy.commands import SYSTEM, SYSTEM_PATTERNS
 from readroom.core.sandbox.reach import Access, Child, SandboxView, Split
 
-_WHERE = "/usr/local/bin:/usr/bin:/bin:/run/wrappers/bin:/run/current-system/sw/bin"
+WHERE = "/usr/local/bin:/usr/bin:/bin:/run/wrappers/bin:/run/current-system/sw/bin"
+"""The folders in which bubblewrap is looked for; PATH may name one of the workspace."""
 
 _DEVICES = {
     "null": (1, 3),
@@ -55,14 +57,14 @@ class Masks(Struct, frozen=True):
 @functools.cache
 def program() -> tuple[str | None, str]:
     """The path of a working bubblewrap; or None and the reason."""
-    path = shutil.which("bwrap", path=_WHERE)
+    path = shutil.which("bwrap", path=WHERE)
     if path is None:
         return None, "bubblewrap is not installed"
     words = [path, *_NAMESPACES, "--unshare-net", *system(), "--proc", "/proc", "--dev", "/dev", "true"]
     try:
         done = subprocess.run(
             words,
-            env={"PATH": _WHERE},
+            env={"PATH": WHERE},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -113,6 +115,7 @@ def arguments(
     binds: Sequence[tuple[str, str, bool]],
     start: str,
     others: Sequence[tuple[str, SandboxView, bool]] = (),
+    over: Over | None = None,
 ) -> list[str]:
     """All options, without the command. Raises NotConfined.
 
@@ -125,6 +128,7 @@ def arguments(
         binds: Other places: source, target, and whether they can be changed.
         start: The folder where the command starts.
         others: More roots, what of them can be reached, and whether they can be changed.
+        over: Gives the options of an overlay of a folder of the workspace, by which it is not itself changed.
     """
     options = [*_NAMESPACES, *(() if network else ("--unshare-net",)), "--hostname", "readroom"]
     # User 0 owns the settings of the kernel (/proc/sys) and needs no capability to change them.
@@ -135,8 +139,9 @@ def arguments(
         options += ["--bind-try" if writable else "--ro-bind-try", source, target]
     hidden: list[str] = []
     for place, inside, writable in ((root, reach, change), *others):
-        options += ["--bind" if writable else "--ro-bind", place, place]
-        hidden += _workspace(place, inside, masks, change=writable)
+        bind = over or _bound("--bind" if writable else "--ro-bind")
+        options += bind(ROOT, place)
+        hidden += _workspace(place, inside, masks, bind, change=writable)
     if len(hidden) > 3 * RUN_HIDDEN_NAMES:
         raise NotConfined(
             "bwrap",
@@ -170,7 +175,15 @@ def _devices(folder: str) -> Iterator[str]:
         yield from ("--dev-bind", os.path.join(folder, name), f"/dev/{name}")
 
 
-def _workspace(root: str, reach: SandboxView, masks: Masks, *, change: bool) -> list[str]:
+Over: TypeAlias = Callable[[WorkPath, str], Sequence[str]]
+"""Gives the options by which a folder is mounted at its own place."""
+
+
+def _bound(bind: str) -> Over:
+    return lambda _, place: [bind, place, place]
+
+
+def _workspace(root: str, reach: SandboxView, masks: Masks, over: Over, *, change: bool) -> list[str]:
     options: list[str] = []
     bind = "--bind" if change else "--ro-bind"
     for path, split in reach.walk():
@@ -179,7 +192,7 @@ def _workspace(root: str, reach: SandboxView, masks: Masks, *, change: bool) -> 
             options += ["--tmpfs", place, *_shown(root, path, split, bind), "--remount-ro", place]
             continue
         if path != ROOT:
-            options += [bind, place, place]
+            options += over(path, place)
         for child in split.children:
             options += _laid(at(root, join(path, child.name)), child, masks)
         if len(options) > 3 * RUN_HIDDEN_NAMES:

@@ -196,6 +196,13 @@ class WriteTarget(Closeable, Protocol):
         """Release the lock; a second call does nothing."""
 
 
+def hold_all(places: Iterable[WriteTarget], deadline: Deadline) -> None:
+    """Lock targets for `Store.commit`, each lock once and all in one order. Raises as `WriteTarget.enter`."""
+    first = {place.lock: place for place in places}
+    for key in sorted(first):
+        first[key].hold(deadline)
+
+
 # -----------------------------------------------------------------------------
 # Several changes that are made together. Each name is part of one of them only.
 # -----------------------------------------------------------------------------

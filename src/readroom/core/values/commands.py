@@ -270,6 +270,9 @@ class TreeChanges(Struct, frozen=True):
         denied: Changed names that policy denies.
         followed: Which names were compared.
         problem: Why none were, if so.
+        apart: The command ran on an overlay: what it changed is `undo`, and anything else is by others.
+        undo: The change of the history that takes back all of it; None if nothing does.
+        lasting: Why not, where that was asked for.
     """
 
     named: tuple[TreeChange, ...] = ()
@@ -278,6 +281,9 @@ class TreeChanges(Struct, frozen=True):
     denied: int = 0
     followed: Followed = "all"
     problem: str = ""
+    apart: bool = False
+    undo: int | None = None
+    lasting: str = ""
 
     def __bool__(self) -> bool:
         return bool(self.total or self.ignored or self.denied or self.problem)

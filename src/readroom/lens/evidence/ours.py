@@ -19,7 +19,7 @@ _HEADED = re.compile(
     r'(?P<path>"(?:[^"\\\n]|\\.)*"|(?![{ ]?")[^|\n\t]{1,5000}?) \| '
     r"(?P<what>[^|\n]{1,400})(?P<rest> \| [^\n]*)?"
 )
-_OF_LINES = re.compile(r"lines? -?\d")
+_OF_LINES = re.compile(r"lines? -?\d|[\d,]+ of [\d,]+ lines")
 _LISTED = re.compile(r"entries \d+-\d+ of \d|no entries|hash unknown")
 _SEARCH = re.compile(r"[\d,]+\+? (?P<unit>match(?:es)?|files?|passages?|signatures?)\b[^\n]{0,400}")
 _COMMAND = re.compile(r"(?:exit -?\d+|time limit, ended)[^\n|]{0,80} \| [\d.,]+ s \| ")

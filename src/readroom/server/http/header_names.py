@@ -17,6 +17,7 @@ READ: Final[Mapping[str, str]] = {
     AGENT: "The name of the program, for ledger and dashboard, in the same characters; it is not verified.",
     "Host": "A name of this server; another is refused.",
     "Origin": "Sent by browsers; only pages of this address are accepted.",
+    "Sec-Fetch-Site": "Sent by browsers; only pages of this address change something in the dashboard.",
     "Cookie": "The sign-in of a visitor to the dashboard.",
     "Content-Type": "`application/json`, at addresses that take a body.",
     "Content-Length": "The length of the body.",

@@ -177,7 +177,7 @@ def test_a_workspace_that_is_no_folder_runs_nothing() -> None:
 def test_without_the_confinement_that_policy_demands_nothing_is_started(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bubblewrap, "_WHERE", str(root))
+    monkeypatch.setattr(bubblewrap, "WHERE", str(root))
     monkeypatch.setattr(landlock, "FOR_COMMANDS", 1000)
     bubblewrap.program.cache_clear()
     try:

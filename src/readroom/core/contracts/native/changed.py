@@ -25,7 +25,7 @@ def sentences(changes: TreeChanges, spelled: Callable[[str], str] = str) -> list
     `spelled` gives a path the form that it has in a contract.
     """
     if changes.problem:
-        return [f"Changes of files were not followed: {changes.problem}."]
+        return [f"Changes of files were not followed: {changes.problem}.", *_undo(changes)]
     parts = [part for action in _ACTIONS if (part := _part(changes, action, spelled))]
     unnamed = [
         f"{count:,} {word}"
@@ -41,7 +41,16 @@ def sentences(changes: TreeChanges, spelled: Callable[[str], str] = str) -> list
         count = changes.ignored + changes.denied
         parts.append(f"{' and '.join(unnamed)} name{'' if count == 1 else 's'}")
     said = [f"Changed while it ran: {'; '.join(parts)}."]
-    return [*said, "It cannot be undone."] if changes.total else said
+    return [*said, *_undo(changes)]
+
+
+def _undo(changes: TreeChanges) -> list[str]:
+    """The sentence about taking it back."""
+    if changes.undo is not None:
+        return [f"Change {changes.undo} undoes it."]
+    if changes.lasting:
+        return [f"It cannot be undone: {changes.lasting}."]
+    return ["It cannot be undone."] if changes.total and not changes.apart else []
 
 
 def _of(changes: TreeChanges, action: TreeAction) -> list[TreeChange]:
@@ -82,5 +91,5 @@ def facts(changes: TreeChanges) -> Fact:
             for change in changes.named
         ],
         **named(changes, "total", "ignored", "denied", "followed", "problem"),
-        "undo": None,
+        "undo": changes.undo,
     }

@@ -50,7 +50,8 @@ def name_changed(result: changes.NameResult, cap: Cap) -> str:
         case changes.StatResult():
             return _stat(result)
         case changes.DeleteResult():
-            return "deleted" if result.entries == 1 else f"deleted, {result.entries:,} names"
+            inside = result.entries - 1
+            return f"deleted with {inside:,} name{'' if inside == 1 else 's'} in it" if inside else "deleted"
         case changes.FolderResult():
             return "folder created" if result.created else "folder already existed"
         case changes.MoveResult():

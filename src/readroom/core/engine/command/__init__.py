@@ -38,6 +38,7 @@ from readroom.core.engine.command.running import (
     require_usable,
 )
 from readroom.core.engine.services import Job, Services
+from readroom.core.history.settings import CommandPast
 from readroom.core.limits import HEAD_BYTES, RUN_MAX_TIMEOUT_S, Limits
 from readroom.core.paths import OUTPUTS, ROOT, WorkPath
 from readroom.core.policy.commands import CommandPolicy
@@ -67,12 +68,14 @@ def perform(services: Services, job: Job[RunRequest]) -> RunResult:
     """Run a command. Raises CommandsOff or NoFolder where commands do not run."""
     if services.commands is None:
         raise services.commands_off()
-    result = services.commands.run(job)
+    result = services.commands.run(job, services)
     return replace(result, changes=seen_by(services.guard, result.changes)) if result.changes else result
 
 
-def run(runner: Runner, job: Job[RunRequest]) -> RunResult:
+def run(runner: Runner, job: Job[RunRequest], services: Services | None = None) -> RunResult:
     """Run a command and keep its output.
+
+    `services` make and keep what it changes, where it runs on an overlay.
 
     Raises:
         BadValue: It is not a command.
@@ -86,7 +89,8 @@ def run(runner: Runner, job: Job[RunRequest]) -> RunResult:
     seconds = min(request.timeout_s or runner.limits.run_timeout_s, RUN_MAX_TIMEOUT_S)
     name, keepers = runner.outputs.begin(request.name)
     try:
-        ran = CommandRun(runner, request, keepers, deadline.within(seconds), seconds).ran()
+        within = deadline.within(seconds)
+        ran = CommandRun(runner, request, keepers, within, seconds, services=services).ran()
         if deadline.cancelled:
             raise errors.Cancelled
         kept = runner.outputs.finish(name, keepers)
@@ -151,6 +155,8 @@ class CommandService:
         policy: CommandPolicy,
         limits: Limits,
         shared: Shelf | None = None,
+        *,
+        past: CommandPast = "listed",
     ) -> None:
         """Prepare; nothing is created before the first command.
 
@@ -161,6 +167,7 @@ class CommandService:
             policy: What commands may do.
             limits: Including how much of their output is kept.
             shared: The outputs that other processes of the same server keep.
+            past: What is kept of what they change.
         """
         bounds = (limits.run_kept_bytes, limits.run_session_bytes)
         self._outputs = Outputs(guard.folder or "/", *bounds, shared)
@@ -168,6 +175,7 @@ class CommandService:
         self._sandbox = Sandbox(areas, policy)
         self._policy = policy
         self._limits = limits
+        self._layered = past == "overlay"
         self._backgrounds = Backgrounds(shared, self._runner)
 
     def of(self, owner: Owner) -> OwnRoom:
@@ -182,7 +190,7 @@ class CommandService:
     def _runner(self, owner: Owner) -> Runner:
         outputs = self._outputs.of(owner)
         mount = OutputsMount(outputs)
-        return Runner(self._guard, self._sandbox, outputs, mount, self._policy, self._limits)
+        return Runner(self._guard, self._sandbox, outputs, mount, self._policy, self._limits, self._layered)
 
     def close(self) -> None:
         """End the commands that run on, and remove the outputs."""
@@ -206,9 +214,9 @@ class OwnRoom:
         """The guard of the outputs, without rules: what a command may read was decided before."""
         return Guard(self._runner.mount, Rules(()), ignore_files=())  # readroom alone writes there
 
-    def run(self, job: Job[RunRequest]) -> RunResult:
+    def run(self, job: Job[RunRequest], services: Services | None = None) -> RunResult:
         """Run a command. Raises as the function `run` does."""
-        return run(self._runner, job)
+        return run(self._runner, job, services)
 
     def start(self, job: Job[StartRequest]) -> WatchResult:
         """Start a command that runs on."""

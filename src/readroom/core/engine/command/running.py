@@ -12,9 +12,10 @@ import re
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Protocol, final
+from typing import TYPE_CHECKING, Protocol, final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from readroom.core import errors
 from readroom.core.deadline import Deadline
@@ -34,12 +35,16 @@ from readroom.core.stores.private import remove_tree
 from readroom.core.values.commands import SIGNALLED, RunRequest, StartRequest, TreeChanges
 from readroom.core.values.files import Warn
 
+if TYPE_CHECKING:
+    from readroom.core.engine.command.layered import Applied, Begun
+    from readroom.core.engine.services import Services
+
 CHOICE_S = 20.0
 """Time to choose the lines to show, for a command that has used up its own."""
 
 
 class Runner(Struct, frozen=True):
-    """Shared by all commands of one owner in one workspace."""
+    """Shared by all commands of one owner in one workspace; `layered` if they shall run on an overlay."""
 
     guard: Guard
     sandbox: Sandbox
@@ -47,6 +52,7 @@ class Runner(Struct, frozen=True):
     mount: Store
     policy: CommandPolicy
     limits: Limits
+    layered: bool = False
 
 
 RUN_COMMAND_BYTES = 120 * 1024
@@ -109,6 +115,7 @@ class Ran(Struct, frozen=True):
     start: Start
     shell: shell.Shell
     changes: TreeChanges
+    warnings: Sequence[Warn] = ()
 
 
 class Witness(Protocol):
@@ -133,7 +140,10 @@ class CommandRun:
         deadline: Deadline,
         seconds: float,
         witness: Witness | None = None,
+        services: Services | None = None,
     ) -> None:
+        """`services` make and keep the changes of a command that is waited for."""
+        self._services = services
         self._runner = runner
         self._witness = witness
         self._request = request
@@ -150,6 +160,8 @@ class CommandRun:
         private = self._private()
         with ExitStack() as opened:
             opened.callback(remove_tree, private.temporary)
+            if private.layers:
+                opened.callback(remove_tree, private.layers)
             with place.naming():
                 folder = opened.enter_context(own.open_folder(place.inner(self._request.path)))
             start = self._runner.sandbox.start(folder.real, private, self._deadline, place.at)
@@ -162,7 +174,7 @@ class CommandRun:
             following = Following(self._runner.guard, self._followed())
             if self._deadline.cancelled:
                 raise errors.Cancelled
-            began = time.monotonic()
+            began, begun = time.monotonic(), self._begun(start)
             maximum = self._runner.limits.run_processes
             chosen_shell = shell.found()
             request = self._request
@@ -179,7 +191,43 @@ class CommandRun:
                 self._keep(command, began)
                 end = command.end()
             seconds = time.monotonic() - began
-            return Ran(end, command.timed_out, seconds, start, chosen_shell, following.changes())
+            made = self._made(start, begun, end)
+            changes = self._with_undo(following.changes(), start, made)
+            return Ran(
+                end, command.timed_out, seconds, start, chosen_shell, changes, made.warnings if made else ()
+            )
+
+    def _keeps(self) -> bool:
+        """Whether its changes shall be made and kept when it has ended."""
+        services = self._services
+        return self._runner.layered and services is not None and services.recorder is not None
+
+    def _begun(self, start: Start) -> Begun | None:
+        if not start.layers:
+            return None
+        from readroom.core.engine.command.layered import Begun
+        from readroom.core.sandbox.overlay import begun_ns
+
+        return Begun(begun_ns(), time.monotonic_ns())
+
+    def _made(self, start: Start, begun: Begun | None, end: End) -> Applied | None:
+        """Make the changes of a command that has ended, unless nobody waits for it any more."""
+        if begun is None or self._services is None or self._deadline.cancelled:
+            return None
+        from readroom.core.engine.command.layered import applied, unmade
+
+        if end.alive:
+            return unmade("some of its processes could not be ended")
+        return applied(self._services, start.layers, begun)
+
+    def _with_undo(self, changes: TreeChanges, start: Start, made: Applied | None) -> TreeChanges:
+        """The changes, with how they can be undone or why not."""
+        if made is not None:
+            return replace(changes, apart=True, undo=made.change, lasting=made.lasting)
+        if not self._runner.layered or not changes.total:
+            return changes
+        why = start.unlayered or ("no history is kept" if self._services else "it ran in the background")
+        return replace(changes, lasting=why)
 
     def _followed(self) -> int:
         """The names that are compared: fewer if they are held while others run."""
@@ -206,7 +254,8 @@ class CommandRun:
         file, folder = private.file("masks/file", 0o000), private.inside("masks/folder", 0o000)
         devices = private.inside("devices")
         masks = Masks(file, folder, devices if make_devices(devices) else "")
-        return Private(private.inside("home"), private.temporary(), masks)
+        layers = private.temporary() if self._keeps() else ""
+        return Private(private.inside("home"), private.temporary(), masks, layers)
 
 
 def ended_code(end: End) -> int:
@@ -216,7 +265,8 @@ def ended_code(end: End) -> int:
 
 def remarks(ran: Ran | None, kept: Sequence[KeptStream], maximum: int) -> list[Warn]:
     """Warnings about a command that has ended, and about what of its output is kept."""
-    warnings = [
+    warnings = [] if ran is None else [*ran.warnings]
+    warnings += [
         Warn("not_kept", f"{output.path}: {output.problem}") for output in kept if output.problem is not None
     ]
     if ran is None:

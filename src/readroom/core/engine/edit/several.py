@@ -132,7 +132,10 @@ class _Several(Struct):
         failures = self.names.failures
         failed = [(self.job.request.changes[at].path, failures[at]) for at in sorted(failures)]
         if len(failed) == 1:
-            raise failed[0][1]
+            error = failed[0][1]
+            if len(self.job.request.changes) > 1:
+                error.advice = f"No file was changed. {error.advice}".rstrip()
+            raise error
         if failed:
             raise errors.EditsFailed(failed)
 

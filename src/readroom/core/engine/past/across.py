@@ -69,13 +69,16 @@ def undo(services: Services, job: Job[UndoRequest], act: Act) -> UndoResult:
         raise NothingToUndo
     first, *others = results
     for one in others:
+        made = [*first.earlier, *one.earlier, *(each for each in (first.id, one.id) if each is not None)]
+        made.sort(reverse=True)
         first = UndoResult(
             [*first.undone, *one.undone],
             [*first.changes, *one.changes],
-            max((number for number in (first.id, one.id) if number is not None), default=None),
+            made[0] if made else None,
             [*first.conflicts, *one.conflicts],
             first.dry_run,
             (*first.warnings, *one.warnings),
+            made[1:],
         )
     return first
 

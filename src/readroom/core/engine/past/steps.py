@@ -52,7 +52,10 @@ class Steps:
         """Lock the folders of names, in one order for all callers, so that what is looked at stays."""
         places: dict[tuple[int, ...], WriteTarget] = {}
         for name in dict.fromkeys(names):
-            place = self._place(name)
+            try:
+                place = self._place(name)
+            except errors.NotAFolder:
+                continue  # a file took the place of its folder, whose own name is among these
             places.setdefault(place.lock, place)
         for key in sorted(places):
             places[key].hold(self._job.deadline)

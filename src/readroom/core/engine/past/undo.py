@@ -66,6 +66,10 @@ def perform(services: Services, job: Job[UndoRequest]) -> UndoResult:
         HistoryOff, HistoryFailed: There is no history, or it cannot be read.
         Changed: Another program kept changing one of the names.
     """
+    if services.history is not None and services.history.joins:
+        from readroom.core.engine.past import across
+
+        return across.undo(services, job, perform)
     request, book = job.request, book_of(services)
     chosen = _chosen(services, job, book)
     moves = any(row.name.to and row.name.after.kind == "folder" for one in chosen for row in one.rows)

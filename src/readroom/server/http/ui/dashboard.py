@@ -1,7 +1,7 @@
 """The dashboard as an ASGI application behind the gate: sign-in, static files, and pages rendered in threads.
 
-It answers GET, and POST to sign in or out, to verify the ledger, and to undo where the operator allows that;
-the gate admits no POST from a page of another origin.
+It answers GET, and POST to sign in or out, to verify the ledger, and to undo or decide about what waits where
+the operator allows that; the gate admits no POST from a page of another origin.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib import import_module
 from importlib.resources import files
-from typing import Final, final
+from typing import Any, Final, final
 from urllib.parse import parse_qsl, quote
 
 from msgspec import Struct
@@ -45,6 +45,13 @@ UI_SUM_S = 0.5
 """How long a page waits for rows to be summed that came before anybody looked."""
 
 
+def _function(named: str) -> Callable[..., Any]:
+    """A function of a module here, as `module:function`."""
+    module, _, name = named.partition(":")
+    found: Callable[..., Any] = getattr(import_module(f"{__package__}.{module}"), name)
+    return found
+
+
 class Place(Struct, frozen=True):
     """One page. Adding one takes its module and a row of `PAGES`.
 
@@ -62,8 +69,7 @@ class Place(Struct, frozen=True):
 
     def page(self, view: View) -> Page:
         """The page, made for a visitor."""
-        module, _, name = self.function.partition(":")
-        made: Page = getattr(import_module(f"{__package__}.{module}"), name)(view)
+        made: Page = _function(self.function)(view)
         made.tables = [replace(table, export=view.export(table.name)) for table in made.tables]
         return made
 
@@ -75,6 +81,7 @@ PAGES: Final[Mapping[str, Place]] = {
     "files": Place("overview:files", "Files"),
     "map": Place("folder:folder_map", "Map", ("path",)),
     "history": Place("history:history", "History", ("path", "session", "agent"), filtered=False),
+    "review": Place("review:review", "Review", filtered=False),
     "findings": Place("findings:findings", "Findings", ("kind",)),
     "ledger": Place("chain:ledger", "Ledger", filtered=False),
     "session": Place("conversations:session", chosen=("id", "before")),
@@ -82,8 +89,12 @@ PAGES: Final[Mapping[str, Place]] = {
     "file": Place("files:file", chosen=("path", "session", "line")),
     "change": Place("change:change"),
     "undo": Place("undoing:undo"),
+    "waiting": Place("reviewing:waiting"),
 }
 """All pages, by address."""
+
+_FORMS: Final[Mapping[str, str]] = {"undo": "undoing:undone", "waiting": "reviewing:decided"}
+"""The functions that take the forms of pages, as `Place.function`; each gets a `View` and the fields."""
 
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
@@ -162,8 +173,8 @@ class Dashboard:
             return await self._verify(request)
         if path not in PAGES:
             raise errors.NoSuchView("page")
-        if path == "undo" and request.method == "POST":
-            return await self._undo(request)
+        if path in _FORMS and request.method == "POST":
+            return await self._form(request, path)
         if request.method not in ("GET", "HEAD"):
             raise errors.WrongMethod(request.method, ["GET", "HEAD"])
         return await self._in_thread(partial(self._page, request, path))
@@ -225,18 +236,18 @@ class Dashboard:
         self._books.verify(access.workspace)
         return Response()
 
-    async def _undo(self, request: Request) -> Response:
-        from readroom.server.http.ui import undoing
+    async def _form(self, request: Request, path: str) -> Response:
+        from readroom.server.http.ui.undoing import same_origin
 
-        undoing.same_origin(request)
+        same_origin(request)
         form = dict(parse_qsl((await whole_body(request.receive)).decode("utf-8", "replace")))
 
         def work() -> Response:
-            view = self._view(request, "undo")
-            outcome = undoing.undone(view, form)
+            view = self._view(request, path)
+            outcome: Page | str = _function(_FORMS[path])(view, form)
             if isinstance(outcome, str):
                 return RedirectResponse(outcome, 303)
-            return _html(outcome, self._frame(request, view, "undo"))
+            return _html(outcome, self._frame(request, view, path))
 
         return await self._in_thread(work)
 
@@ -270,13 +281,15 @@ class Dashboard:
 
     def _frame(self, request: Request, view: View | None, path: str) -> dict[str, object]:
         address = request.scope[PAGE_ADDRESS]
+        access: Access = request.scope[ACCESS]
+        absent = {"findings"} if self._findings is None else set()
+        absent |= {"review"} if access.workspace.reviews is None else set()
         menu = []
         for at, place in PAGES.items():
-            if place.menu and not (at == "findings" and self._findings is None):
+            if place.menu and at not in absent:
                 href = view.link(at) if view is not None and place.filtered else f"{address.base}/{at}"
                 menu.append(Link(place.menu, href, at == path))
         workspaces = [Link(name, address.of(name), name == address.name) for name in request.scope[OPENS]]
-        access: Access = request.scope[ACCESS]
         signed_in = bool(access.caller.token)
         return {"menu": menu, "workspaces": workspaces, "address": address, "signed_in": signed_in}
 
