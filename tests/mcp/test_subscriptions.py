@@ -21,6 +21,7 @@ from readroom.mcp.protocol.messages import Refusal
 from readroom.mcp.resources import address
 from readroom.mcp.subscriptions import MCP_LISTENING, MCP_SUBSCRIBED, Watch, listening, subscribe
 from tests.mcp.serving import ERAS, HANDSHAKE, STATELESS, Stdio, request
+from tests.suites import needs
 
 URI = "readroom:///a.py"
 ID = "io.modelcontextprotocol/subscriptionId"
@@ -39,6 +40,7 @@ def listen(request_id: object, *uris: str, **more: object) -> dict[str, Any]:
     )
 
 
+@needs("cli")
 def test_capabilities_of_each_version(root: Path) -> None:
     with Stdio(root, version=HANDSHAKE) as client:
         offered = client.greeting["result"]["capabilities"]
@@ -54,12 +56,14 @@ def test_capabilities_of_each_version(root: Path) -> None:
             assert client.ask(asked)["error"]["code"] == -32601
 
 
+@needs("cli")
 def test_a_contract_without_the_tools_offers_no_resources(root: Path) -> None:
     with Stdio(root, "--contract", "opencode") as client:
         assert "resources" not in client.greeting["result"]["capabilities"]
         assert client.ask(request(1, "resources/list"))["error"]["code"] == -32601
 
 
+@needs("cli")
 @pytest.mark.parametrize("era", ERAS)
 def test_files_that_were_shown_are_listed_and_read(root: Path, era: str) -> None:
     absent = -32002 if era == HANDSHAKE else -32602
@@ -81,6 +85,7 @@ def test_files_that_were_shown_are_listed_and_read(root: Path, era: str) -> None
         assert (refused["code"], refused["data"]["code"]) == (-32602, "denied")
 
 
+@needs("cli")
 def test_a_session_hears_of_what_it_has_subscribed_to(root: Path) -> None:
     with Stdio(root, version=HANDSHAKE) as client:
         client.call("read_file", {"path": "a.py"})
@@ -102,6 +107,7 @@ def test_a_session_hears_of_what_it_has_subscribed_to(root: Path) -> None:
         assert client.ask(request(13, eras.UNSUBSCRIBE, {"uri": "readroom:///no"}))["result"] == {}
 
 
+@needs("cli")
 def test_a_subscription_begins_with_what_is_heard_and_ends_with_its_answer(root: Path) -> None:
     with Stdio(root, version=STATELESS) as client:
         client.call("read_file", {"path": "a.py"})
@@ -123,6 +129,7 @@ def test_a_subscription_begins_with_what_is_heard_and_ends_with_its_answer(root:
         assert over["result"]["_meta"][ID] == "l1"
 
 
+@needs("cli")
 def test_a_cancelled_subscription_says_nothing_more(root: Path) -> None:
     with Stdio(root, version=STATELESS) as client:
         client.call("read_file", {"path": "a.py"})
@@ -138,6 +145,7 @@ def test_a_cancelled_subscription_says_nothing_more(root: Path) -> None:
 @pytest.mark.parametrize(
     "wanted", [None, [], "all", {"resourceSubscriptions": "a"}, {"resourceSubscriptions": [1]}]
 )
+@needs("cli")
 def test_a_filter_of_another_form_is_refused(root: Path, wanted: object) -> None:
     with Stdio(root, version=STATELESS) as client:
         answer = client.ask(request(1, "subscriptions/listen", {"notifications": wanted}))

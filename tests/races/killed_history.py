@@ -124,11 +124,20 @@ def taken_back(root: Path) -> int:
     past = Past(root, history(root))
     past.workspace.list()  # what a batch left half done is undone by the next call
     changes = past.changes(maximum=100)
+    swept(past, root)
     for change in changes:  # when an undo is taken back, what it had taken back counts again
         with suppress(errors.NothingToUndo):
             past.undo(change=change.id)
     past.close()
     return len(changes)
+
+
+def swept(past: Past, root: Path) -> None:
+    """Write in every folder: what a dead writer left goes with the next write beside it."""
+    for folder in (root, *(path for path in root.rglob("*") if path.is_dir() and not path.is_symlink())):
+        path = str((folder / "beside").relative_to(root))
+        past.do(WriteRequest(path, "beside\n", "absent"))
+        past.do(DeleteRequest(path))
 
 
 def main(root: Path, mode: str) -> None:

@@ -7,6 +7,7 @@ import click
 from readroom.cli.commands import COMMANDS, found
 from readroom.cli.remote import OPTION
 from readroom.cli.remote.command import ROOTED
+from tests.suites import needs
 
 
 def _options(name: str) -> set[str]:
@@ -16,6 +17,7 @@ def _options(name: str) -> set[str]:
     return {word for parameter in command.params for word in parameter.opts}
 
 
+@needs("server")
 def test_every_command_that_offers_an_address_takes_one_and_has_a_root() -> None:
     assert {name for name in COMMANDS if OPTION in _options(name)} == ROOTED
     assert all("--root" in _options(name) for name in ROOTED)

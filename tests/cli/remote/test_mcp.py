@@ -25,6 +25,7 @@ from tests.cli.remote.sshd import Sshd, needs_sshd
 from tests.cli.remote.test_at import PATIENCE_S, encoded, linux
 from tests.cli.running import COMMAND
 from tests.each import each
+from tests.suites import needs
 
 pytestmark = needs_sshd
 
@@ -83,6 +84,7 @@ def call(talk: Talk, number: int, tool: str, **arguments: Any) -> Any:
     return talk.hear()
 
 
+@needs("contracts")
 def test_the_first_reply_tells_where_the_workspace_is_and_how_it_is_confined(
     talk: Talk, sshd: Sshd, shop: Path
 ) -> None:
@@ -108,6 +110,7 @@ def test_the_first_reply_tells_where_the_workspace_is_and_how_it_is_confined(
     assert talk.end()[0] == 0
 
 
+@needs("contracts")
 def test_the_first_reply_stays_within_the_cap_of_its_client(sshd: Sshd, shop: Path) -> None:
     (shop / "big.txt").write_text("".join(f"line {number} of a big file\n" for number in range(5000)))
     talk = Talk("--at", sshd.address(encoded(shop)), "--max-chars", "2000", environment=sshd.environment)
@@ -121,6 +124,7 @@ def test_the_first_reply_stays_within_the_cap_of_its_client(sshd: Sshd, shop: Pa
     talk.end()
 
 
+@needs("contracts")
 def test_replies_of_other_contracts_keep_their_form(sshd: Sshd, shop: Path) -> None:
     talk = Talk("--at", sshd.address(encoded(shop)), "--contract", "everruns", environment=sshd.environment)
     talk.send("initialize", 1, **HELLO)

@@ -25,6 +25,9 @@ from tests.core.sandbox.cells import CONFINEMENTS
 BEST: Confinement = next((one for one in CONFINEMENTS if not available(one)), "none")
 """What this machine has: where confinement is not the matter of a test."""
 
+FREE: Confinement = BEST if BEST == "bwrap" else "none"
+"""Where a command must be able to make names anywhere: Landlock lets it make none next to a denied one."""
+
 PATIENCE_S = 300
 """For what does not wait for a clock, however busy the machine is."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,12 @@ from readroom.core.values import Reply
 from readroom.core.values.commands import CHANGES_NAMED, TreeChanges
 from readroom.core.values.history import HistoryRequest, UndoRequest
 from readroom.core.workspace import Workspace
-from tests.core.engine.command.running import BEST, PATIENCE_S, room
+from tests.core.engine.command import running
+from tests.core.engine.command.running import FREE, PATIENCE_S
 
 Named = list[tuple[str, str, str | None]]
+
+room = partial(running.room, confinement=FREE)
 
 
 @pytest.fixture
@@ -288,7 +292,7 @@ def test_a_folder_that_cannot_be_read_and_a_pipe_stop_nothing(root: Path) -> Non
 
 
 def test_the_history_names_who_ran_it_and_what_changed(root: Path, tmp_path: Path) -> None:
-    commands = CommandPolicy(enabled=True, confinement=BEST)
+    commands = CommandPolicy(enabled=True, confinement=FREE)
     history = HistoryPolicy(folder=str(tmp_path / "history"))
     with Workspace(root, settings=Settings(commands=commands, history=history)) as workspace:
         arguments = {"command": "echo 1 > made; echo 2 >> a.txt; rm -r b; mv c d; echo s > .env.x"}
