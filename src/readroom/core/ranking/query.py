@@ -64,6 +64,8 @@ _HOW_TO = re.compile(r"\bhow (?:to|(?:do|can|could|should|would) (?:i|we|you|one
 _SYMBOL = re.compile(r"[@#$]?[^\W\d][\w$]*(?:(?:::|->|[.#\\])~?[^\W\d][\w$]*)*(?:[!?]|\(\))?")
 _SEPARATOR = re.compile(r"::|->|[.#\\]")
 _NAME = re.compile(r"[^\W\d]\w*")
+_QUALIFIED = re.compile(r"\b[^\W\d]\w*(?:(?:::|->|[.#\\])[^\W\d]\w*)+")
+"""Begins at a border of words only: any other pattern would take the square of a long run."""
 
 
 _BETWEEN_PATHS, _ENDING = re.compile(r"[^\w@.+/\\-]+"), re.compile(r"\w\.[A-Za-z]\w{0,7}\Z")
@@ -106,6 +108,7 @@ class Query(Struct, frozen=True):
         terms: Its words, each stem once.
         symbol: If it is a single name, the parts of that name, the last being the definition; else empty.
         names: Names in it that are spelled like identifiers.
+        qualified: Names in it with what they belong to, such as `Writer.write` or `Store::open`.
         left_out: Words that are not searched for because there are too many.
         asks_how_to: Whether guides answer it as well as the program.
         paths: Possible paths of files in it, split, in lower case.
@@ -118,6 +121,7 @@ class Query(Struct, frozen=True):
     left_out: int = 0
     asks_how_to: bool = False
     paths: frozenset[tuple[str, ...]] = frozenset()
+    qualified: frozenset[tuple[str, str]] = frozenset()
 
     def asks_for(self, *words: str) -> bool:
         """Whether the question has one of these stems."""
@@ -155,7 +159,13 @@ def parse(text: str) -> Query:
     names = [name for name in dict.fromkeys(_NAME.findall(text)) if _is_compound(name)]
     terms += _whole(names[:_WHOLE_NAMES], first, {term.stem for term in terms})
     how_to = _HOW_TO.search(first) is not None
-    return Query(text, terms, symbol, names[:MAX_TERMS], left_out, how_to, _paths(text))
+    return Query(text, terms, symbol, names[:MAX_TERMS], left_out, how_to, _paths(text), _qualified(text))
+
+
+def _qualified(text: str) -> frozenset[tuple[str, str]]:
+    """The last two parts of each qualified name; names of files are among them, which define nothing."""
+    runs = (_SEPARATOR.split(run)[-2:] for run in _QUALIFIED.findall(text)[:MAX_TERMS])
+    return frozenset((owner, name) for owner, name in runs)
 
 
 def _whole(names: Sequence[str], first: str, known: Set[str]) -> list[Term]:

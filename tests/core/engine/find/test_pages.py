@@ -98,6 +98,41 @@ def test_the_same_text_in_several_formats_comes_once_before_its_copies() -> None
     assert rest
 
 
+OTHERS = "".join(
+    f"def closes_buffer_{number}(buffer):\n    return buffer.closes_buffer_early()\n\n\n"
+    for number in range(60)
+)
+QUALIFIED = {
+    "Sink.put": (
+        "sinks.py",
+        "class Sink:\n    def get(self):\n        pass\n\n    def put(self):\n        pass\n",
+    ),
+    "sinks.put": ("sinks.py", "def get():\n    pass\n\n\ndef put():\n    pass\n"),
+    "Sink::put": ("sinks.rs", "impl Sink {\n    pub fn get() {}\n\n    pub fn put() {}\n}\n"),
+    "Sink#put": ("sinks.rb", "class Sink\n  def get\n  end\n\n  def put?\n  end\nend\n"),
+    "io.Sink.put": ("sinks.go", "package io\n\nfunc (s *Sink) Get() {\n}\n\nfunc (s *Sink) put() {\n}\n"),
+}
+
+
+@each("name", list(QUALIFIED))
+def test_a_qualified_name_in_a_question_comes_first(name: str) -> None:
+    """The definition has no other word of the question, and others have all of them."""
+    path, text = QUALIFIED[name]
+    store = MemoryStore({path: text.encode(), "buffers.py": OTHERS.encode()})
+    asked = f"{name}() closes the buffer early"
+    reply = Driver(store).call(FIND, query=asked, budget_tokens=300)
+    (line,) = [at for at, row in enumerate(text.split("\n"), 1) if "put" in row]
+    shown = [
+        range(one["start"], one["end"] + 1)
+        for file in fact(reply, "files")
+        if file["path"] == path
+        for one in file["passages"]
+    ]
+    assert any(line in span for span in shown)
+    explained = Driver(store).call(FIND, query=asked, explain=True, budget_tokens=3000).text
+    assert "defines Sink.put" in explained or "defines sinks.put" in explained
+
+
 def form_of(reply: Reply) -> tuple[int, int]:
     """The tokens of headings, enclosing signatures and marks of a page, and all of its tokens."""
     shown = {
