@@ -20,8 +20,7 @@ from bpe_openai import get_encoding
 
 from benchmarks.find.mining import REPOSITORIES, Case, mined
 from benchmarks.find.queries import unpack
-from benchmarks.find.ways import WAYS, Ways
-from readroom import Workspace
+from benchmarks.find.ways import WAYS, Lines, Shown, Ways, patient
 
 BUDGETS = (2000, 5000, 10_000)
 """Tokens after which is looked at what was seen; replies are counted as a model receives them."""
@@ -67,26 +66,31 @@ Row = tuple[str | int | float, ...]
 
 def read(clones: Path, case: Case, ways: Ways) -> Iterator[Row]:
     """What is seen in each way for one question, by how many tokens."""
-    encode = get_encoding("o200k_base").encode
     gold = {(path, line) for path, lines in case.gold.items() for line in lines}
     with TemporaryDirectory(prefix="fix-") as folder:
         unpack(clones / case.repository / "repo", f"{case.commit}^", Path(folder))
         for way, read_on in ways.items():
-            used = calls = 0
-            seen: set[tuple[str, int]] = set()
-            shares: list[float] = []
-            with Workspace(folder) as workspace:
-                for text, shown in read_on(workspace, Path(folder), case.query):
-                    used += len(encode(text))
-                    while len(shares) < len(BUDGETS) and used > BUDGETS[len(shares)]:
-                        shares.append(len(gold & seen) / len(gold))
-                    if len(shares) == len(BUDGETS):
-                        break
-                    calls += len(shares) <= BUDGETS.index(_MIDDLE)
-                    seen |= shown
-            shares += [len(gold & seen) / len(gold)] * (len(BUDGETS) - len(shares))
+            with patient(Path(folder)) as workspace:
+                calls, shares = coverage(read_on(workspace, Path(folder), case.query), gold)
             about = (case.half, case.repository, case.commit[:12], way, len(gold), calls)
             yield (*about, *(round(share, 4) for share in shares))
+
+
+def coverage(replies: Iterator[Shown], gold: Lines) -> tuple[int, list[float]]:
+    """The calls within 5,000 tokens, and the shares of the needed lines that are seen by `BUDGETS`."""
+    encode = get_encoding("o200k_base").encode
+    used = calls = 0
+    seen: Lines = set()
+    shares: list[float] = []
+    for text, shown in replies:
+        used += len(encode(text, disallowed_special=()))
+        while len(shares) < len(BUDGETS) and used > BUDGETS[len(shares)]:
+            shares.append(len(gold & seen) / len(gold))
+        if len(shares) == len(BUDGETS):
+            break
+        calls += len(shares) <= BUDGETS.index(_MIDDLE)
+        seen |= shown
+    return calls, shares + [len(gold & seen) / len(gold)] * (len(BUDGETS) - len(shares))
 
 
 def summary(rows: Sequence[Row], ways: Ways) -> str:
@@ -102,7 +106,7 @@ def summary(rows: Sequence[Row], ways: Ways) -> str:
         lines.append("| --- | --- | --- | --- | --- |")
         for way in ways:
             own = [row for row in mine if row[3] == way]
-            cells = [_interval([float(row[_FIRST + at]) for row in own]) for at in range(len(BUDGETS))]
+            cells = [interval([float(row[_FIRST + at]) for row in own]) for at in range(len(BUDGETS))]
             calls = mean(int(row[5]) for row in own)
             lines.append(f"| {way} | {' | '.join(cells)} | {calls:.1f} |")
         lines += ["", *_paired(mine, ways), "", *_by_repository(mine, ways)]
@@ -118,7 +122,7 @@ def _paired(rows: Sequence[Row], ways: Ways) -> Iterator[str]:
         better = sum(one > 0 for one in differences)
         worse = sum(one < 0 for one in differences)
         yield (
-            f"- {first} against {way}, at 5,000 tokens: {_interval(differences, signed=True)} points, "
+            f"- {first} against {way}, at 5,000 tokens: {interval(differences, signed=True)} points, "
             f"better in {better}, worse in {worse}."
         )
 
@@ -136,7 +140,8 @@ def _by_repository(rows: Sequence[Row], ways: Ways) -> Iterator[str]:
         yield f"| {name.replace('+', '/')} | {' | '.join(f'{100 * cell:.0f} %' for cell in cells)} |"
 
 
-def _interval(values: Sequence[float], *, signed: bool = False) -> str:
+def interval(values: Sequence[float], *, signed: bool = False) -> str:
+    """The mean in percent, with the interval of 95 % from bootstrap samples."""
     drawn = random.Random(1)
     means = sorted(mean(drawn.choices(values, k=len(values))) for _ in range(_RESAMPLES))
     low, high = means[_RESAMPLES // 40], means[-_RESAMPLES // 40]

@@ -13,8 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from msgspec.structs import replace
+
 from benchmarks.find.plain import plain_parts
 from readroom import Workspace
+from readroom.core import config
 from readroom.core.ranking.counting import COUNTED, CountedText
 from readroom.core.ranking.query import parse
 from readroom.core.values import Reply
@@ -30,9 +33,19 @@ _SMALL_TOKENS = 1600
 _LARGE_TOKENS = 4700
 """Of one page that fits into 5,000 tokens."""
 
+_TIMEOUT_S = 600.0
+
 _CHUNK_LINES, _CHUNKED_BYTES = 50, 2 * 1024 * 1024
 
 _NUMBERED = re.compile(r"(\d+)-?\t")
+
+
+def patient(folder: Path) -> Workspace:
+    """A workspace whose searches have all the time that they need, however busy the machine is."""
+    store = config.open_store(folder)
+    settings = config.load(store)
+    limits = replace(settings.limits, grep_timeout_s=_TIMEOUT_S)
+    return Workspace(store, settings=replace(settings, limits=limits))
 
 
 def ranked(workspace: Workspace, _folder: Path, question: str, budget: int | None = None) -> Iterator[Shown]:
