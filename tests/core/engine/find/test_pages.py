@@ -114,6 +114,23 @@ QUALIFIED = {
 }
 
 
+@each(
+    ("question", "first"),
+    [
+        ("The valve of a boiler leaks water\n\nTo reproduce: run the tests.", "boiler.py"),
+        ("Hello,\n\nwhere is the test of the boiler valve?", "tests/test_boiler.py"),
+        ("# Task\nExtend the boiler valve tests.", "tests/test_boiler.py"),
+        ("test of the boiler valve", "tests/test_boiler.py"),
+    ],
+)
+def test_tests_are_asked_for_in_the_first_line_that_says_something(question: str, first: str) -> None:
+    """Tests have the words more often here; details of a report name tests for other reasons."""
+    tests = TREE["tests/test_boiler.py"].replace("boiler.valve", "test(boiler.valve)")
+    store = MemoryStore({"boiler.py": PROGRAM.encode(), "tests/test_boiler.py": tests.encode()})
+    reply = Driver(store).call(FIND, query=question, budget_tokens=200)
+    assert fact(reply, "files")[0]["path"] == first
+
+
 @each("name", list(QUALIFIED))
 def test_a_qualified_name_in_a_question_comes_first(name: str) -> None:
     """The definition has no other word of the question, and others have all of them."""
