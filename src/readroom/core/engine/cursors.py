@@ -195,10 +195,14 @@ class UsesPlace(Struct, frozen=True):
     path: str
     line: int
 
-    @property
-    def key(self) -> tuple[int, tuple[int, ...], bytes, int]:
-        """The sort key by kind."""
-        return self.kind, self.rank, path_key(self.path), self.line
+    def key(self, *, by_path: bool) -> tuple[object, ...]:
+        """The sort key by kind, or by path."""
+        line = (self.rank, path_key(self.path), self.line)
+        return (*line, self.kind) if by_path else (self.kind, *line)
+
+    def is_beside(self, other: UsesPlace) -> bool:
+        """Whether both are in one line."""
+        return self.key(by_path=True)[:-1] == other.key(by_path=True)[:-1]
 
 
 class UsesCursor(Struct, frozen=True):

@@ -146,7 +146,8 @@ def _page(request: GrepRequest, cursor: UsesCursor, result: GrepResult, found: C
             following = replace(request, cursor=write_uses_cursor(request, UsesCursor(cursor.start)))
             warnings.append(BEGINS_AGAIN)
     elif full is not None:
-        place = replace(cursor, lines=found.shown, place=rows[-1].place)
+        lines = 0 if request.sort == "path" else found.shown
+        place = replace(cursor, lines=lines, place=rows[-1].place)
         following, reason = replace(request, cursor=write_uses_cursor(request, place)), full
     elif inner is not None:
         following = replace(request, timeout_s=inner.timeout_s)

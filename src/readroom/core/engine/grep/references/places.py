@@ -27,9 +27,12 @@ if TYPE_CHECKING:
 USES_PARSE_S = 3.0
 """Processor time for one file, to parse it and to label its matches. A text of OUTLINE_BYTES needs 0.5 s."""
 
+USES_COLUMNS = 20
+"""Places in one line that a row names."""
+
 
 class LinePlaces(Struct, frozen=True):
-    """The places of one kind in a line: their columns from 0 in characters, and the first one in bytes."""
+    """The places of one kind in a line: the first columns from 0 in characters, the first one in bytes."""
 
     kind: UseKind
     certain: bool
@@ -113,7 +116,8 @@ class Labels:
                 found[use.kind] = LinePlaces(use.kind, use.certain, [start], use.start - hit.start, size)
             else:
                 certain = known.certain and use.certain
-                found[use.kind] = replace(known, certain=certain, columns=[*known.columns, start])
+                columns = [*known.columns, start] if len(known.columns) < USES_COLUMNS else known.columns
+                found[use.kind] = replace(known, certain=certain, columns=columns)
         return list(found.values())
 
     def symbol(self, number: int) -> str | None:
