@@ -145,6 +145,9 @@ class Hands(Protocol):
 CELL_BYTES = 48 * 1024
 """The unit in which files are fetched: 64 KiB in base64, which every client passes on."""
 
+HASHED_BYTES = 64 * 1024 * 1024
+"""The largest file whose states are told by its hash, where times have no fractions."""
+
 ANSWER_S = 60.0
 """How long a command may take: a hanging environment must not hold up a conversation."""
 

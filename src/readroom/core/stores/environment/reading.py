@@ -12,6 +12,7 @@ from readroom.core.paths import ROOT, WorkPath
 from readroom.core.stores.base import Change
 from readroom.core.stores.environment.base import (
     CELL_BYTES,
+    HASHED_BYTES,
     Environment,
     Seen,
     Trace,
@@ -199,7 +200,7 @@ class Shell:
         """With the hash of the file at the end where times have no fractions, which tell states apart."""
         last = names[-1]
         at_end = len(names) == path.count("/") + (1 if path == ROOT else 2)
-        if self.fine or not at_end or last.kind is not EntryKind.FILE:
+        if self.fine or not at_end or last.kind is not EntryKind.FILE or last.stat.size > HASHED_BYTES:
             return trace
         if trace.head is not None:
             digest = hashlib.sha256(trace.head).hexdigest()
