@@ -10,12 +10,12 @@ from pydantic_ai.workspaces import LocalWorkspaceBackend, Workspace
 from readroom.adapters.sandboxes.backend import GuardedWorkspace, ReadroomBackend
 
 
-def agent(model: Any) -> Agent[None, str]:
+def agent(model: Any) -> Agent[object, str]:
     """Its tools find the workspace of the run, whatever that is."""
     made = Agent(model)
 
     @made.tool
-    async def size(ctx: RunContext[None], path: str) -> int:
+    async def size(ctx: RunContext[object], path: str) -> int:
         return len(await ctx.workspace.read_bytes(path))
 
     return made

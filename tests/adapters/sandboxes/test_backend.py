@@ -173,7 +173,7 @@ def test_the_tools_of_an_agent_find_it_as_their_workspace(tmp_path: Path) -> Non
         agent = Agent(scripted([("look", {"path": "odd.txt"}), ("look", {"path": ".env"})]))
 
         @agent.tool
-        async def look(ctx: RunContext[None], path: str) -> str:
+        async def look(ctx: RunContext[object], path: str) -> str:
             try:
                 return str(len(await ctx.workspace.read_bytes(path)))
             except PermissionError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -114,9 +114,11 @@ def test_a_sandbox_that_hangs_or_raises_is_an_error_with_a_next_step(
     monkeypatch.setattr(waiting, "_GRACE_S", 0.05)
     monkeypatch.setattr("readroom.adapters.sandboxes.deepagents.ANSWER_S", 0.05)
 
+    released = threading.Event()
+
     class Hanging(Remote):
         def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
-            time.sleep(3)
+            released.wait()
             return ExecuteResponse("", 0)
 
     class Raising(Remote):
@@ -131,3 +133,4 @@ def test_a_sandbox_that_hangs_or_raises_is_an_error_with_a_next_step(
         with pytest.raises(StoreFailed) as caught:
             store(kind(tmp_path)).stat(WorkPath("."))
         assert caught.value.advice
+    released.set()

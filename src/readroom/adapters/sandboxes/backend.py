@@ -242,8 +242,8 @@ class ReadroomBackend(WorkspaceBackend, SupportsFilesystem, SupportsRealpath):
 
     def _stat(self, path: str, deadline: Deadline) -> FileEntry:
         facts: Any = self._call("stat", path, deadline).build_facts()
-        if not facts["exists"]:
-            raise FileNotFoundError(path)
+        if not facts["exists"] or facts["kind"] == EntryKind.LINK.value:
+            raise FileNotFoundError(path)  # or it leads to nothing that may be seen
         is_file = facts["kind"] == EntryKind.FILE.value
         name = posixpath.basename(posixpath.normpath(path))
         is_dir = facts["kind"] == EntryKind.FOLDER.value

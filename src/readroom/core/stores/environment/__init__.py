@@ -20,7 +20,7 @@ from readroom.core.errors import BadPath, NoPermission, NotAFile, NotAFolder, No
 from readroom.core.limits import LINK_HOPS
 from readroom.core.lru import LruCache
 from readroom.core.paths import ROOT, WorkPath, parts
-from readroom.core.stores.base import Change, Leftover
+from readroom.core.stores.base import Change, Folder, Leftover
 from readroom.core.stores.environment.base import Environment as Environment
 from readroom.core.stores.environment.base import Hands, Seen, failed
 from readroom.core.stores.environment.base import Known as Known
@@ -125,7 +125,7 @@ class EnvironmentStore:
                 self._open.append(folder)
         return folder
 
-    def closed(self, folder: EnvironmentFolder) -> None:
+    def closed(self, folder: Folder) -> None:
         """Forget a folder that was open."""
         with self._lock:
             self._open = [one for one in self._open if one is not folder]

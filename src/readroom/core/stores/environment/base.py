@@ -7,6 +7,7 @@ shared by all of them.
 from __future__ import annotations
 
 import stat as modes
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
@@ -14,7 +15,7 @@ from msgspec import Struct
 
 from readroom.core.errors import StoreFailed
 from readroom.core.paths import WorkPath
-from readroom.core.stores.base import Change
+from readroom.core.stores.base import Change, Folder
 from readroom.core.values import EntryKind, Stat, Version
 
 
@@ -140,6 +141,33 @@ class Hands(Protocol):
 
     def holding(self, top: WorkPath, text: bytes, *, ignore_case: bool) -> set[bytes] | None:
         """Files below a folder that may hold a text, or whose bytes do not tell; None if all may."""
+
+
+class Reached(Protocol):
+    """The store, as what it opens sees it."""
+
+    @property
+    def hands(self) -> Hands:
+        """How files are reached."""
+
+    @property
+    def writing(self) -> threading.Lock:
+        """Held by the one writer of this process."""
+
+    def version(self, path: WorkPath) -> Version | None:
+        """As of a store."""
+
+    def at(self, path: WorkPath, *, head: bool = False) -> tuple[Seen | None, bytes | None]:
+        """What a name has, not followed; with `head` the first bytes, too."""
+
+    def open_folder(self, path: WorkPath) -> Folder:
+        """As of a store."""
+
+    def closed(self, folder: Folder) -> None:
+        """Forget a folder that was open."""
+
+    def commit(self, changes: Sequence[Change], ready: Callable[[], None]) -> object:
+        """As of a store."""
 
 
 CELL_BYTES = 48 * 1024

@@ -176,9 +176,9 @@ class Shell:
         """The names along a path, up to the first that is a link or is not there."""
         answer = self.ask(path, _TRACE, str(CELL_BYTES // 2 if head else 0), self.form)
         lines, target, *rest = answer.data.split(b"\0", 2)
-        rows = lines.decode("ascii", "replace").splitlines()
+        rows = lines.decode("ascii", "replace").removesuffix("\n").split("\n")
         closed = rows[-1:] == ["closed"]
-        names = [self._seen(row.split(), "") for row in (rows[:-1] if closed else rows)]
+        names = [self._seen(row.split(), "") for row in (rows[:-1] if closed else rows) if row]
         # A name behind a link is none that was asked for.
         for at, seen in enumerate(names):
             if seen.kind is EntryKind.LINK:
