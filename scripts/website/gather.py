@@ -31,7 +31,7 @@ SECTIONS: Mapping[str, tuple[str, str, str]] = {
         "Use",
         "Recipes by client, by framework and by task.",
         """
-        how-to/connect-clients how-to/other-machines how-to/frameworks how-to/pydantic-ai
+        how-to/connect-clients how-to/other-machines how-to/sandboxes how-to/frameworks how-to/pydantic-ai
         how-to/openai-agents how-to/langchain how-to/deepagents how-to/smolagents
         how-to/inspect how-to/library how-to/search how-to/find
         how-to/outlines-and-symbols how-to/documents how-to/archives how-to/data how-to/giant-files

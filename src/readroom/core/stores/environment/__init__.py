@@ -20,12 +20,13 @@ from readroom.core.errors import BadPath, NoPermission, NotAFile, NotAFolder, No
 from readroom.core.limits import LINK_HOPS
 from readroom.core.lru import LruCache
 from readroom.core.paths import ROOT, WorkPath, parts
-from readroom.core.stores.base import Change, Leftover
+from readroom.core.stores.base import Change, Folder, Leftover
 from readroom.core.stores.environment.base import Environment as Environment
 from readroom.core.stores.environment.base import Hands, Seen, failed
 from readroom.core.stores.environment.base import Known as Known
 from readroom.core.stores.environment.base import Ran as Ran
 from readroom.core.stores.environment.opened import EnvironmentFolder, EnvironmentSource
+from readroom.core.stores.promises import Promises
 from readroom.core.values import EntryKind, Stat, Version
 from readroom.core.values.files import Warn
 
@@ -44,7 +45,7 @@ class EnvironmentStore:
     """A store over an environment. Safe to share between threads; closing it leaves the environment."""
 
     folder = None
-    confinement = "none"
+    promises = Promises(opening="none", exchange="none", locks="none", together="none", folded=None)
 
     def __init__(self, environment: Environment) -> None:
         """Nothing is asked of the environment before it is used. Raises StoreFailed if it has no files."""
@@ -124,7 +125,7 @@ class EnvironmentStore:
                 self._open.append(folder)
         return folder
 
-    def closed(self, folder: EnvironmentFolder) -> None:
+    def closed(self, folder: Folder) -> None:
         """Forget a folder that was open."""
         with self._lock:
             self._open = [one for one in self._open if one is not folder]

@@ -7,6 +7,7 @@ shared by all of them.
 from __future__ import annotations
 
 import stat as modes
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
@@ -14,7 +15,7 @@ from msgspec import Struct
 
 from readroom.core.errors import StoreFailed
 from readroom.core.paths import WorkPath
-from readroom.core.stores.base import Change
+from readroom.core.stores.base import Change, Folder
 from readroom.core.values import EntryKind, Stat, Version
 
 
@@ -142,8 +143,38 @@ class Hands(Protocol):
         """Files below a folder that may hold a text, or whose bytes do not tell; None if all may."""
 
 
+class Reached(Protocol):
+    """The store, as what it opens sees it."""
+
+    @property
+    def hands(self) -> Hands:
+        """How files are reached."""
+
+    @property
+    def writing(self) -> threading.Lock:
+        """Held by the one writer of this process."""
+
+    def version(self, path: WorkPath) -> Version | None:
+        """As of a store."""
+
+    def at(self, path: WorkPath, *, head: bool = False) -> tuple[Seen | None, bytes | None]:
+        """What a name has, not followed; with `head` the first bytes, too."""
+
+    def open_folder(self, path: WorkPath) -> Folder:
+        """As of a store."""
+
+    def closed(self, folder: Folder) -> None:
+        """Forget a folder that was open."""
+
+    def commit(self, changes: Sequence[Change], ready: Callable[[], None]) -> object:
+        """As of a store."""
+
+
 CELL_BYTES = 48 * 1024
 """The unit in which files are fetched: 64 KiB in base64, which every client passes on."""
+
+HASHED_BYTES = 64 * 1024 * 1024
+"""The largest file whose states are told by its hash, where times have no fractions."""
 
 ANSWER_S = 60.0
 """How long a command may take: a hanging environment must not hold up a conversation."""

@@ -31,7 +31,7 @@ from readroom.core.stores.base import (
     TreeEntry,
     as_inside,
 )
-from readroom.core.stores.environment.base import CELL_BYTES, below
+from readroom.core.stores.environment.base import CELL_BYTES, HASHED_BYTES, below
 from readroom.core.stores.environment.place import EnvironmentPlace, everything
 from readroom.core.stores.environment.reading import ENTER
 from readroom.core.stores.environment.scripts import escaped
@@ -180,7 +180,7 @@ class Changing:
             times = f"{_decimal(found.mtime_ns)} {_decimal(found.changed_ns or 0)}"
             return f"{test} && same {name} '%s %i %d %.9Y %.9Z' '{state} {times}'"
         same = f"{test} && same {name} '%s %i %d %Y' '{state} {found.mtime_ns // _SECOND}'"
-        if expected is None or found.kind is not EntryKind.FILE:
+        if expected is None or found.kind is not EntryKind.FILE or found.size > HASHED_BYTES:
             return same
         return f"{same} && {{ hashed {name} {expected.ctime_ns:015x} || moved; }}"
 

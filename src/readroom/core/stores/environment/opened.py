@@ -7,16 +7,13 @@ import time
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from tempfile import SpooledTemporaryFile
-from typing import TYPE_CHECKING, final
+from typing import final
 
 from readroom.core.closeable import Closeable
 from readroom.core.errors import BadPath, NotAFile, NotFound, StoreFailed
 from readroom.core.paths import WorkPath, basename, join, parent
-from readroom.core.stores.environment.base import CELL_BYTES, Seen
+from readroom.core.stores.environment.base import CELL_BYTES, Reached, Seen
 from readroom.core.values import Entry, EntryKind, Names, Stat, Version
-
-if TYPE_CHECKING:
-    from readroom.core.stores.environment import EnvironmentStore
 
 SPOOL_BYTES = 64 * 1024 * 1024
 """What of one opened file is kept here at most, on disk; whole files that an environment hands over are
@@ -40,7 +37,7 @@ class EnvironmentSource(Closeable):
     one is, and `current` tells.
     """
 
-    def __init__(self, store: EnvironmentStore, real: WorkPath, seen: Seen, head: bytes | None) -> None:
+    def __init__(self, store: Reached, real: WorkPath, seen: Seen, head: bytes | None) -> None:
         self._store = store
         self._seen = seen
         self.real = real
@@ -134,7 +131,7 @@ class EnvironmentSource(Closeable):
 class EnvironmentFolder(Closeable):
     """An open folder. Its names are those of the first look at them."""
 
-    def __init__(self, store: EnvironmentStore, real: WorkPath, known: Mapping[str, Seen] | None) -> None:
+    def __init__(self, store: Reached, real: WorkPath, known: Mapping[str, Seen] | None) -> None:
         self._store = store
         self._known = known
         self._at = time.monotonic()

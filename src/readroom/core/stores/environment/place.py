@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import stat as modes
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, final
+from typing import final
 
 from readroom.core.closeable import Closeable
 from readroom.core.deadline import Deadline
@@ -22,12 +22,9 @@ from readroom.core.stores.base import (
     Step,
     WriteTarget,
 )
-from readroom.core.stores.environment.base import Seen, below
+from readroom.core.stores.environment.base import Reached, Seen, below
 from readroom.core.values import EntryKind, Stat, Version
 from readroom.core.values.files import Warn
-
-if TYPE_CHECKING:
-    from readroom.core.stores.environment import EnvironmentStore
 
 _WAIT_S = 0.05
 """Seconds after which a waiting writer checks whether its caller went away."""
@@ -45,7 +42,7 @@ class EnvironmentPlace(Closeable):
     warnings: Sequence[Warn] = ()
     removed = 0
 
-    def __init__(self, store: EnvironmentStore, path: WorkPath) -> None:
+    def __init__(self, store: Reached, path: WorkPath) -> None:
         """Find the deepest existing folder on the way."""
         self.store = store
         self._locked = False
@@ -178,7 +175,7 @@ class EnvironmentPlace(Closeable):
             self.store.writing.release()
 
 
-def everything(store: EnvironmentStore, top: WorkPath) -> dict[str, dict[str, Seen]]:
+def everything(store: Reached, top: WorkPath) -> dict[str, dict[str, Seen]]:
     """All names below a folder, each folder before what is in it."""
     known = store.hands.tree(top)
     if known is not None:

@@ -12,6 +12,7 @@ from readroom.core.paths import ROOT, WorkPath
 from readroom.core.stores.base import Change
 from readroom.core.stores.environment.base import (
     CELL_BYTES,
+    HASHED_BYTES,
     Environment,
     Seen,
     Trace,
@@ -175,9 +176,9 @@ class Shell:
         """The names along a path, up to the first that is a link or is not there."""
         answer = self.ask(path, _TRACE, str(CELL_BYTES // 2 if head else 0), self.form)
         lines, target, *rest = answer.data.split(b"\0", 2)
-        rows = lines.decode("ascii", "replace").splitlines()
+        rows = lines.decode("ascii", "replace").removesuffix("\n").split("\n")
         closed = rows[-1:] == ["closed"]
-        names = [self._seen(row.split(), "") for row in (rows[:-1] if closed else rows)]
+        names = [self._seen(row.split(), "") for row in (rows[:-1] if closed else rows) if row]
         # A name behind a link is none that was asked for.
         for at, seen in enumerate(names):
             if seen.kind is EntryKind.LINK:
@@ -199,7 +200,7 @@ class Shell:
         """With the hash of the file at the end where times have no fractions, which tell states apart."""
         last = names[-1]
         at_end = len(names) == path.count("/") + (1 if path == ROOT else 2)
-        if self.fine or not at_end or last.kind is not EntryKind.FILE:
+        if self.fine or not at_end or last.kind is not EntryKind.FILE or last.stat.size > HASHED_BYTES:
             return trace
         if trace.head is not None:
             digest = hashlib.sha256(trace.head).hexdigest()
