@@ -25,6 +25,7 @@ from readroom.core.extras import OF_GRAMMARS, install, one_file
 from readroom.core.limits import HTTP_PORT
 from readroom.core.release import VERSION
 from readroom.core.stores.base import CONFINED
+from readroom.core.stores.bucket.address import absolute
 
 State: TypeAlias = Literal["ok", "note", "problem"]
 """Whether something works; a note is for optional things."""
@@ -119,9 +120,10 @@ def _folder(folder: str) -> Iterator[Diagnosis]:
     except ReadroomError as error:
         yield Diagnosis("folder", "problem", error.message, error.advice or "")
         return
-    yield Diagnosis("links", "ok", CONFINED[confinement].removeprefix("links "))
+    confined = CONFINED.get(confinement, "none: nothing here is a link").removeprefix("links ")
+    yield Diagnosis("links", "ok", confined)
     files = ", ".join(settings.files) or "none; `readroom init` writes a commented one"
-    yield Diagnosis("settings", "ok", f"for {os.path.realpath(folder)}: {files}")
+    yield Diagnosis("settings", "ok", f"for {absolute(folder)}: {files}")
 
 
 def _roots(first: str, others: Sequence[str]) -> Iterator[Diagnosis]:

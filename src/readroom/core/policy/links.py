@@ -88,6 +88,8 @@ class LinkSearch:
 
     def links(self) -> LinkedNames:
         """The links that are there now; folders that cannot be read are skipped."""
+        if not getattr(self._store, "has_links", True):
+            return LinkedNames({})
         links: dict[WorkPath, list[WorkPath]] = {}
         pending, before, now = deque([ROOT]), self._seen, dict[WorkPath, _Seen]()
         while pending and len(now) < LINK_FOLDERS:

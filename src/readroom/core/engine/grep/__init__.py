@@ -40,7 +40,8 @@ from readroom.core.limits import GREP_MAX_TIMEOUT_S
 from readroom.core.paths import ROOT, WorkPath
 from readroom.core.policy.guard import Guard
 from readroom.core.search.pattern import Pattern
-from readroom.core.stores.base import Folder, Source
+from readroom.core.stores.base import Folder, OrderedFolder, Source
+from readroom.core.stores.spending import spending
 from readroom.core.values import EntryKind, GrepRequest, GrepResult, Omission, Warn
 
 _REPORT_EVERY = 64
@@ -59,6 +60,12 @@ def perform(services: Services, job: Job[GrepRequest], *, confined: bool = True)
         MissingProgram: rg is not installed, or is too old.
         Cancelled: The caller went away.
     """
+    with spending() as cost:
+        result = _searched(services, job, confined=confined)
+    return result if not cost.requests else replace(result, warnings=[*result.warnings, cost.warning()])
+
+
+def _searched(services: Services, job: Job[GrepRequest], *, confined: bool) -> GrepResult:
     guard, limits, request, deadline = services.guard, services.limits, job.request, job.deadline
     seconds = min(request.timeout_s or limits.grep_timeout_s, GREP_MAX_TIMEOUT_S)
     require_usable(request)
@@ -121,6 +128,7 @@ class _Search:
         self._examined = 0
         self._counting = False
         self._saw_second = False
+        self._in_pages = False
         self._second: SecondRound | None = None
         self._top = ROOT
 
@@ -176,6 +184,7 @@ class _Search:
     def folder(self, top: Folder) -> GrepResult:
         """Search everything below a folder."""
         self._top = top.real
+        self._in_pages = isinstance(top, OrderedFolder)
         scope = Scope(self._guard, self._request, top.real, globs_of_type(self._request))
         searched = {*self._request.include, *(["documents"] if self._request.documents else [])}
         self._left.names = Unsearched(self._guard, self._request.path, top.real, scope, searched)
@@ -206,6 +215,8 @@ class _Search:
             if stopped is not None:
                 return stopped
         # Without rg the first round saw all files, and knows whether any is left for the second.
+        if self._in_pages:
+            return self._whole(rounds)  # all were searched in one round: to look twice costs twice
         if self._page.goes_on and (self._local or self._cursor is not None or self._saw_second):
             stopped = self._round(rounds, WIDE, None)
             if stopped is not None:
@@ -245,7 +256,7 @@ class _Search:
             # Close it now rather than when it is collected: it holds a process.
             with closing(finder.files(cursor)) as files:
                 for current in files:
-                    if not self._examine(current, wide=rank == WIDE):
+                    if not self._examine(current, wide=None if self._in_pages else rank == WIDE):
                         break
                     current = None
         except TimedOut:
@@ -385,6 +396,7 @@ class _Search:
             self._left.text(file.path, file.read, file.size, 0)
         if rounds.second is not None and not rounds.second.texts_known:
             self._left.remarks.insert(0, left.TEXTS_UNKNOWN)
+        self._left.unnamed = max(self._left.unnamed, rounds.noted.unnamed)
         self._left.unreadable += sorted(set(rounds.noted.unreadable).difference(self._left.unreadable))
 
     # --- the result ---------------------------------------------------------------------------
