@@ -168,6 +168,8 @@ def _fact(request: Request | changes.FileChange, name: str, value: Any) -> Fact:
             return value[0] if len(value) == 1 else list(value)
         case "include":
             return sorted(value)
+        case "kinds":
+            return list(value)
         case "edits":
             return [_edit(edit, every=edit.replace_all) for edit in value]
         case "files":

@@ -18,6 +18,7 @@ from readroom.core.stores.bucket.client import Beyond, Client, Meta, Missing
 from readroom.core.stores.bucket.folder import PAGE, BucketFolder, folder_stat
 from readroom.core.stores.bucket.place import BucketPlace
 from readroom.core.stores.bucket.source import BucketSource, number, stat_of, version_of
+from readroom.core.stores.promises import Keeper, Promises
 from readroom.core.stores.spending import CHECKED_LATER
 from readroom.core.values import EntryKind, Stat, Version
 from readroom.core.values.files import Warn
@@ -46,7 +47,6 @@ class BucketStore:
 
     folder = None
     roots: tuple[str, ...] = ()
-    confinement = "none"
     has_links = False
 
     def __init__(self, address: BucketAddress, clock: Callable[[], float] = time.monotonic) -> None:
@@ -61,6 +61,12 @@ class BucketStore:
         self._heads: LruCache[WorkPath, tuple[Meta, bytes]] = LruCache(_HEADS)
         self._believed: LruCache[WorkPath, tuple[float, Version | None]] = LruCache(_RULES_KEPT)
         self._rules: LruCache[WorkPath, tuple[float, Meta | None]] = LruCache(_RULES_KEPT)
+
+    @property
+    def promises(self) -> Promises:
+        """What holds here: each change is one request on a condition, if the server keeps to conditions."""
+        exchange: Keeper = "none" if self.keeps_conditions is False else "store"
+        return Promises(opening="store", exchange=exchange, locks="none", together="none")
 
     def require_root(self) -> None:
         """Always succeeds: a bucket that is gone fails the calls about it."""
