@@ -13,9 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final
+from typing import Final, TypeVar
+
+from msgspec.structs import replace
 
 from readroom.core.errors import TransferLimit
+from readroom.core.values import FindResult, GrepResult
 from readroom.core.values.files import Warn
 
 CALL_REQUESTS: Final = 500
@@ -26,6 +29,9 @@ CALL_BYTES: Final = 64 * 1024 * 1024
 
 COUNTED_BYTES: Final = 256 * 1024 * 1024
 """Bytes in which one read counts lines to get to a page; the same call continues from there."""
+
+
+_R = TypeVar("_R", GrepResult, FindResult)
 
 
 class Spending:
@@ -56,10 +62,13 @@ class Spending:
         if self.above is not None:
             self.above.receive(size)
 
-    def warning(self) -> Warn:
-        """What it cost, and may cost at most, for a reply."""
+    def told(self, result: _R) -> _R:
+        """The result with a warning of what it cost, and may cost at most; as it is if it cost nothing."""
+        if not self.requests:
+            return result
         used = f"{self.requests:,} requests and {self.received:,} bytes"
-        return Warn("cost", f"{used} of at most {self.most_requests:,} and {self.most_bytes:,} a call")
+        most = f"at most {self.most_requests:,} and {self.most_bytes:,} a call"
+        return replace(result, warnings=[*result.warnings, Warn("cost", f"{used} of {most}")])
 
 
 _CURRENT: ContextVar[Spending | None] = ContextVar("readroom_spending", default=None)

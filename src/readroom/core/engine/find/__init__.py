@@ -83,8 +83,7 @@ def perform(services: Services, job: Job[FindRequest]) -> FindResult:
         Cancelled: The caller went away.
     """
     with spending() as cost:
-        result = _ranked(services, job)
-    return result if not cost.requests else replace(result, warnings=[*result.warnings, cost.warning()])
+        return cost.told(_ranked(services, job))
 
 
 def _ranked(services: Services, job: Job[FindRequest]) -> FindResult:

@@ -61,16 +61,11 @@ def perform(services: Services, job: Job[GrepRequest], *, confined: bool = True)
         Cancelled: The caller went away.
     """
     with spending() as cost:
-        result = _any_output(services, job, confined=confined)
-    return result if not cost.requests else replace(result, warnings=[*result.warnings, cost.warning()])
+        if job.request.output != "references":
+            return cost.told(_searched(services, job, None, confined=confined))
+        from readroom.core.engine.grep.references import told_apart  # few searches ask for it
 
-
-def _any_output(services: Services, job: Job[GrepRequest], *, confined: bool) -> GrepResult:
-    if job.request.output != "references":
-        return _searched(services, job, None, confined=confined)
-    from readroom.core.engine.grep.references import told_apart  # few searches ask for it
-
-    return told_apart(job, services.limits, partial(_searched, services, confined=confined))
+        return cost.told(told_apart(job, services.limits, partial(_searched, services, confined=confined)))
 
 
 def _searched(
@@ -139,8 +134,7 @@ class _Search:
         self.archives: SearchesArchives | None = None
         self._examined = 0
         self._counting = False
-        self._saw_second = False
-        self._in_pages = False
+        self._saw_second = self._in_pages = False
         self._second: SecondRound | None = None
         self._top = ROOT
 
@@ -227,9 +221,8 @@ class _Search:
             if stopped is not None:
                 return stopped
         # Without rg the first round saw all files, and knows whether any is left for the second.
-        if self._in_pages:
-            return self._whole(rounds)  # all were searched in one round: to look twice costs twice
-        if self._page.goes_on and (self._local or self._cursor is not None or self._saw_second):
+        left_over = self._local or self._cursor is not None or self._saw_second
+        if self._page.goes_on and left_over and not self._in_pages:
             stopped = self._round(rounds, WIDE, None)
             if stopped is not None:
                 return stopped
