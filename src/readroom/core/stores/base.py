@@ -92,7 +92,7 @@ class OrderedFolder(Folder, Protocol):
 
     @property
     def unnamed(self) -> int:
-        """What was seen in it so far that no path leads to."""
+        """The number of entries seen so far that no path leads to."""
 
     def in_order(self, least: str = "") -> Iterator[Names]:
         """The names from `least` on in batches, each in no order and all after the batch before."""

@@ -3,7 +3,7 @@
 Stores count what they send and receive; the engine sets the bound of a call, or of a part of it.  Work in
 other threads than the call's own is not counted here.
 
-Knows: numbers, and what a call is told when it has used them up.
+Knows: numbers, and the error of a call that has used them up.
 Does not know: stores.
 May be touched: freely.
 """
@@ -35,7 +35,7 @@ _R = TypeVar("_R", GrepResult, FindResult)
 
 
 class Spending:
-    """What a call has cost so far, and the most that it may cost."""
+    """The cost of a call so far, and the most that it may cost."""
 
     __slots__ = ("above", "most_bytes", "most_requests", "received", "requests")
 

@@ -22,7 +22,7 @@ AT_ONCE = 8
 TRIES = 3
 CONNECT_S = 5
 READ_S = 20
-"""Seconds without a byte; with `TRIES` a dead server is told within a minute or so."""
+"""Seconds without a byte; with `TRIES`, a dead server ends a call within a minute or so."""
 
 _AGAIN = "Send the call again in a moment; if it persists, tell the user."
 _REACH = "Ask the user to check the network, the region, and AWS_ENDPOINT_URL for a server that is not AWS."
@@ -186,7 +186,7 @@ class Client:
         return reply
 
     def _refused(self, error: Any, path: str, action: str) -> Exception:
-        """What to raise for a status of the server."""
+        """The exception to raise for a status of the server."""
         code = str(error.response.get("Error", {}).get("Code", ""))
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         if code == "NoSuchBucket":

@@ -1,6 +1,6 @@
 """Keys of a bucket as paths, and back: a key is a path where each of its parts is a name.
 
-`a//b`, `a/../b`, `/a`, a key with a NUL, and one with bytes behind a final slash have no path: they are
+`a//b`, `a/../b`, `/a`, a key with a NUL, and one that ends with a slash and has bytes have no path: they are
 counted, and no path leads to them.
 """
 

@@ -41,7 +41,7 @@ _KEPT_HEADERS = (
     "BucketKeyEnabled",
     "WebsiteRedirectLocation",
 )
-"""What an object has beside its bytes, and keeps when these are replaced."""
+"""Properties of an object that it keeps when its bytes are replaced."""
 
 NO_CONDITIONS = Warn(
     "no_conditions",

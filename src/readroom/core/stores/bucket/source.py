@@ -1,6 +1,6 @@
 """An object that is read by ranges, each with If-Match: all bytes are of the state that was opened.
 
-Reads fetch a few blocks, more of them the longer they go on in order, and keep the latest ones.
+Reads fetch a few blocks, more of them the longer they continue in order, and keep the latest ones.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class BucketStore:
 
     @property
     def promises(self) -> Promises:
-        """What holds here: each change is one request on a condition, if the server keeps to conditions."""
+        """Each change is one request on a condition, if the server keeps to conditions."""
         exchange: Keeper = "none" if self.keeps_conditions is False else "store"
         return Promises(opening="store", exchange=exchange, locks="none", together="none")
 

@@ -72,7 +72,7 @@ class PlacedFolder(Closeable):
 
     @property
     def unnamed(self) -> int:
-        """What was seen in it so far that no path leads to."""
+        """The number of keys seen so far that no path leads to."""
         return getattr(self.inner, "unnamed", 0)
 
     def _in_order(self, least: str = "") -> Iterator[Names]:
