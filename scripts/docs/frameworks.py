@@ -79,6 +79,7 @@ EXTRAS: Mapping[str, str] = {
     "images": "images as a model sees them: upright, and small enough",
     "parquet": "[`readroom ledger export --format parquet`](ledger.md)",
     "postgres": "[one ledger for several machines](ledger.md)",
+    "s3": "[buckets](buckets.md)",
     "serve": "[`readroom serve`](serve-over-http.md): the HTTP agent",
     "terminal": "colours on a terminal",
     "tokens": "[exact counts of tokens](budgets.md) for the o200k vocabulary",

@@ -20,6 +20,7 @@ from __future__ import annotations
 # Each name is exported where its class is defined; type checkers follow the stars.
 from readroom.core.errors.base import *
 from readroom.core.errors.base import ReadroomError
+from readroom.core.errors.buckets import *
 from readroom.core.errors.changes import *
 from readroom.core.errors.commands import *
 from readroom.core.errors.history import *
