@@ -22,6 +22,7 @@ COMMANDS = {
     "grep": ("readroom.cli.tools:grep", "Search file contents."),
     "find": ("readroom.cli.tools:find", "Find the passages that answer a question."),
     "ls": ("readroom.cli.tools:ls", "List a folder."),
+    "git": ("readroom.cli.tools:git", "Show changes, a log or who changed lines."),
     "edit": ("readroom.cli.tools:edit", "Replace texts in files."),
     "write": ("readroom.cli.tools:write", "Create a file, or replace its content."),
     "patch": ("readroom.cli.changing:patch", "Apply a patch to files."),
