@@ -91,6 +91,7 @@ class Repository:
         self._child: GitChild | None = None
         self._asking = threading.Lock()
         self._trees: LruCache[str, RevisionTree] = LruCache(GIT_TREES)
+        self._deltas: LruCache[object, Sequence[Delta]] = LruCache(GIT_TREES)
         self._blobs: LruCache[str, bytes] = LruCache(GIT_BLOBS_BYTES, len)
         self.kept: LruCache[object, Any] = LruCache(4 * GIT_TREES)
         """What others keep about its trees."""
@@ -135,8 +136,13 @@ class Repository:
 
     def deltas(self, old: str, new: str, deadline: Deadline, *, renames: bool = True) -> Sequence[Delta]:
         """The files that differ between two trees or commits, by their ids."""
-        question = {"ask": "deltas", "old": old, "new": new, "most": GIT_DELTAS, "renames": renames}
-        return self._ask(_Deltas, question, deadline)[0].deltas
+        key = (old, new, renames)
+        known: Sequence[Delta] | None = self._deltas.get(key)
+        if known is None:
+            question = {"ask": "deltas", "old": old, "new": new, "most": GIT_DELTAS, "renames": renames}
+            known = self._ask(_Deltas, question, deadline)[0].deltas
+            self._deltas.put(key, known)
+        return known
 
     def compare(self, old: str, new: str | bytes, deadline: Deadline) -> Sequence[DiffBlock]:
         """The blocks of lines in which a file differs from another one, or from bytes."""

@@ -162,7 +162,7 @@ def _of_git(request: type[values.Request], result: type[values.Result], name: st
         counted=f"{_ENGINE}git.counts:of_{name}",
         near=_ANY,
         suggestion="again",
-        time_limit="list_timeout_s",
+        time_limit="read_timeout_s",
     )
 
 

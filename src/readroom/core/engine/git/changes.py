@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterator, Sequence
 from typing import final
 
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 
 from readroom.core import errors
 from readroom.core.deadline import Deadline
-from readroom.core.engine.git.asked import GitQuestion, asked
+from readroom.core.engine.git.asked import GitQuestion, asked, patience
 from readroom.core.engine.git.blame import as_committed
 from readroom.core.engine.git.files import ChangedPath, TreeDifference, between, of_folder
 from readroom.core.engine.services import Job, Services
@@ -153,8 +154,12 @@ class _ChangesPage:
 
     def fill(self, first: int, skipped: int) -> None:
         """Add files from one on, of the first one the hunks after those that were shown."""
+        ends = time.monotonic() + patience(self._deadline)
         for number in range(first, len(self._changed)):
             self._deadline.check()
+            if self.files and time.monotonic() > ends:
+                self.cursor = f"{self._print}.{number}.0"
+                return
             file = self._changed[number]
             shown, next_hunk = self._file(file, skipped)
             if shown is None:

@@ -215,9 +215,9 @@ class _Folder:
         about, guard = self._about, self._about.guard
         hidden = IgnoreTree(guard)
         pending = [about.path]
-        own = self._alone(known)
-        if own is not None:
-            yield own
+        alone = self._alone(known)
+        if alone is not None:
+            yield alone
         looked_at = 0
         while pending:
             self._deadline.check()
