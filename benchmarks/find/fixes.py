@@ -1,6 +1,6 @@
 """Tokens until the needed lines are seen: find_relevant beside two other ways of reading, fix by fix.
 
-python -m benchmarks.find.fixes --clones FOLDER --work FOLDER --out RUN [--half check]
+python -m benchmarks.find.fixes --clones FOLDER --work FOLDER --out RUN [--half check] [--subject]
 
 A run names fixes by their commits, and keeps no text of theirs.
 """
@@ -11,6 +11,7 @@ import argparse
 import csv
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 from tempfile import TemporaryDirectory
@@ -19,8 +20,7 @@ from bpe_openai import get_encoding
 
 from benchmarks.find.mining import REPOSITORIES, Case, mined
 from benchmarks.find.queries import unpack
-from benchmarks.find.ways import WAYS, Ways
-from readroom import Workspace
+from benchmarks.find.ways import WAYS, Lines, Shown, Ways, patient
 
 BUDGETS = (2000, 5000, 10_000)
 """Tokens after which is looked at what was seen; replies are counted as a model receives them."""
@@ -41,20 +41,24 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--half", choices=list(REPOSITORIES))
+    parser.add_argument("--subject", action="store_true", help="ask with the first line of the message alone")
+    parser.add_argument("--way", action="append", choices=list(WAYS), help="all of them unless given")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     cases = mined(given.clones, given.work / "fixes.json")
+    ways = {name: WAYS[name] for name in given.way or WAYS}
     rows = []
     for case in cases:
         if given.half in (None, case.half):
-            rows += list(read(given.clones, case, WAYS))
-            print(*rows[-len(WAYS)][1:], sep="\t", flush=True)
+            asked = replace(case, query=case.query.partition("\n")[0]) if given.subject else case
+            rows += list(read(given.clones, asked, ways))
+            print(*rows[-len(ways)][1:], sep="\t", flush=True)
     with (given.out / "fixes.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         head = ["half", "repository", "commit", "way", "gold_lines", "calls_at_5000"]
         writer.writerow([*head, *(f"seen_at_{budget}" for budget in BUDGETS)])
         writer.writerows(rows)
-    (given.out / "fixes.md").write_text(summary(rows, WAYS), encoding="utf-8")
+    (given.out / "fixes.md").write_text(summary(rows, ways), encoding="utf-8")
 
 
 Row = tuple[str | int | float, ...]
@@ -62,26 +66,31 @@ Row = tuple[str | int | float, ...]
 
 def read(clones: Path, case: Case, ways: Ways) -> Iterator[Row]:
     """What is seen in each way for one question, by how many tokens."""
-    encode = get_encoding("o200k_base").encode
     gold = {(path, line) for path, lines in case.gold.items() for line in lines}
     with TemporaryDirectory(prefix="fix-") as folder:
         unpack(clones / case.repository / "repo", f"{case.commit}^", Path(folder))
         for way, read_on in ways.items():
-            used = calls = 0
-            seen: set[tuple[str, int]] = set()
-            shares: list[float] = []
-            with Workspace(folder) as workspace:
-                for text, shown in read_on(workspace, Path(folder), case.query):
-                    used += len(encode(text))
-                    while len(shares) < len(BUDGETS) and used > BUDGETS[len(shares)]:
-                        shares.append(len(gold & seen) / len(gold))
-                    if len(shares) == len(BUDGETS):
-                        break
-                    calls += len(shares) <= BUDGETS.index(_MIDDLE)
-                    seen |= shown
-            shares += [len(gold & seen) / len(gold)] * (len(BUDGETS) - len(shares))
+            with patient(Path(folder)) as workspace:
+                calls, shares = coverage(read_on(workspace, Path(folder), case.query), gold)
             about = (case.half, case.repository, case.commit[:12], way, len(gold), calls)
             yield (*about, *(round(share, 4) for share in shares))
+
+
+def coverage(replies: Iterator[Shown], gold: Lines) -> tuple[int, list[float]]:
+    """The calls within 5,000 tokens, and the shares of the needed lines that are seen by `BUDGETS`."""
+    encode = get_encoding("o200k_base").encode
+    used = calls = 0
+    seen: Lines = set()
+    shares: list[float] = []
+    for text, shown in replies:
+        used += len(encode(text, disallowed_special=()))
+        while len(shares) < len(BUDGETS) and used > BUDGETS[len(shares)]:
+            shares.append(len(gold & seen) / len(gold))
+        if len(shares) == len(BUDGETS):
+            break
+        calls += len(shares) <= BUDGETS.index(_MIDDLE)
+        seen |= shown
+    return calls, shares + [len(gold & seen) / len(gold)] * (len(BUDGETS) - len(shares))
 
 
 def summary(rows: Sequence[Row], ways: Ways) -> str:
@@ -97,7 +106,7 @@ def summary(rows: Sequence[Row], ways: Ways) -> str:
         lines.append("| --- | --- | --- | --- | --- |")
         for way in ways:
             own = [row for row in mine if row[3] == way]
-            cells = [_interval([float(row[_FIRST + at]) for row in own]) for at in range(len(BUDGETS))]
+            cells = [interval([float(row[_FIRST + at]) for row in own]) for at in range(len(BUDGETS))]
             calls = mean(int(row[5]) for row in own)
             lines.append(f"| {way} | {' | '.join(cells)} | {calls:.1f} |")
         lines += ["", *_paired(mine, ways), "", *_by_repository(mine, ways)]
@@ -105,14 +114,15 @@ def summary(rows: Sequence[Row], ways: Ways) -> str:
 
 
 def _paired(rows: Sequence[Row], ways: Ways) -> Iterator[str]:
-    best = _at_middle(rows, "find_relevant")
+    first = next(iter(ways))
+    best = _at_middle(rows, first)
     for way in list(ways)[1:]:
         other = _at_middle(rows, way)
         differences = [one - two for one, two in zip(best, other, strict=True)]
         better = sum(one > 0 for one in differences)
         worse = sum(one < 0 for one in differences)
         yield (
-            f"- find_relevant against {way}, at 5,000 tokens: {_interval(differences, signed=True)} points, "
+            f"- {first} against {way}, at 5,000 tokens: {interval(differences, signed=True)} points, "
             f"better in {better}, worse in {worse}."
         )
 
@@ -130,7 +140,8 @@ def _by_repository(rows: Sequence[Row], ways: Ways) -> Iterator[str]:
         yield f"| {name.replace('+', '/')} | {' | '.join(f'{100 * cell:.0f} %' for cell in cells)} |"
 
 
-def _interval(values: Sequence[float], *, signed: bool = False) -> str:
+def interval(values: Sequence[float], *, signed: bool = False) -> str:
+    """The mean in percent, with the interval of 95 % from bootstrap samples."""
     drawn = random.Random(1)
     means = sorted(mean(drawn.choices(values, k=len(values))) for _ in range(_RESAMPLES))
     low, high = means[_RESAMPLES // 40], means[-_RESAMPLES // 40]

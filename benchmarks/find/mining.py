@@ -22,19 +22,30 @@ REPOSITORIES = {
         *("junegunn+fzf", "rust-lang+mdBook", "jhy+jsoup", "vuejs+vitepress"),
         *("ninja-build+ninja", "encode+httpx", "jekyll+jekyll", "guzzle+guzzle"),
     ),
+    "set": (
+        *("tornadoweb+tornado", "gin-gonic+gin", "fmtlib+fmt", "sveltejs+svelte", "Homebrew+brew"),
+        *("koreader+koreader", "junit-team+junit4", "everruns+everruns", "dart-lang+http"),
+    ),
+    "shown": (
+        *("scrapy+scrapy", "prometheus+prometheus", "libuv+libuv", "vuejs+core", "phoenixframework+phoenix"),
+        *("square+okhttp", "apache+commons-lang", "clap-rs+clap", "laravel+framework", "zigtools+zls"),
+    ),
 }
-"""Eighteen projects in ten languages; the fresh ones were drawn after all weights were set."""
+"""Thirty-seven projects in sixteen languages; the fresh ones were drawn after all weights were set, and pages
+were made on `set` and shown on `shown`."""
 
-CASES = 16
-"""Of each repository."""
+CASES, _FEWER = 16, 10
+"""Of each repository, and of each of those that pages were made and shown on."""
 
 _LOOKED_AT = 3000
 _FILES, _LINES, _WORDS, _CHARS, _SEED = 4, 80, 5, 600, 7
 
-_CODE = re.compile(r"\.(py|rs|js|mjs|ts|tsx|vue|go|rb|c|h|java|cc|cpp|php)$")
+_CODE = re.compile(
+    r"\.(py|rs|js|mjs|ts|tsx|vue|go|rb|c|h|java|cc|cpp|php|kt|swift|ex|exs|lua|zig|dart|svelte)$"
+)
 _ASIDE = re.compile(
-    r"(^|/)(tests?|__tests__|spec|specs|examples?|docs?|dist|vendor|deps|node_modules|testing|bench(mark)?s?|runtime-tests"
-    r"|benchmarks|build|integration)/|(^|/)test_|_test\.|\.test\.|\.spec\.|Test\.java|conftest|CHANGELOG|\.min\."
+    r"(^|/)(packages/[^/]*test[^/]*|tests?|__tests__|spec|specs|examples?|docs?|dist|vendor|deps|node_modules|testing|bench(mark)?s?|runtime-tests"
+    r"|benchmarks|build|integration)/|(^|/)test_|_test\.|\.test\.|\.spec\.|Test\.(java|kt)|[a-z]Tests?/|\.exs$|conftest|CHANGELOG|\.min\."
     r"|\.d\.ts$",
     re.IGNORECASE,
 )
@@ -133,7 +144,7 @@ def _of_repository(clone: Path, name: str, half: str) -> list[Case]:
         if not gold or len(gold) > _FILES or sum(map(len, gold.values())) > _LINES or len(told) < _WORDS:
             continue
         found.append(Case(name, half, commit, query, gold))
-        if len(found) == CASES:
+        if len(found) == (_FEWER if half in ("set", "shown") else CASES):
             break
     return found
 

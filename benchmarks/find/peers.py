@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from readroom import Workspace
 from readroom.core.ranking.query import parse
@@ -81,10 +81,10 @@ _COMPARED = ("numpy", "semble.index.index")
 """Installed by whoever compares; no part of what developers need."""
 
 
-def semble_without_model(folder: Path) -> Ranker | None:
-    """semble's chunks, BM25 and ranking, its weight of embeddings being 0; None where it is not there.
+def semble_index(folder: Path) -> Any:
+    """semble's index of program text, without a model; None where semble is not installed.
 
-    Its index asks a model for vectors all the same: it gets random ones, which that weight leaves out.
+    It asks a model for vectors all the same: it gets random ones, which a weight of 0 leaves out.
     """
     try:
         numpy, index = map(import_module, _COMPARED)
@@ -98,13 +98,18 @@ def semble_without_model(folder: Path) -> Ranker | None:
             shape = (8,) if isinstance(texts, str) else (len(texts), 8)
             return numpy.random.default_rng(1).normal(size=shape).astype(numpy.float32)
 
-    made = index._build(folder.resolve(), NoModel(), "none", (index.ContentType.CODE,), False)
+    return index._build(folder.resolve(), NoModel(), "none", (index.ContentType.CODE,), False)
+
+
+def semble_without_model(folder: Path) -> Ranker | None:
+    """semble's chunks, BM25 and ranking, its weight of embeddings being 0; None where it is not there."""
+    made = semble_index(folder)
 
     def rank(question: str) -> Sequence[str]:
         found = made.search(question, top_k=50, alpha=0.0)
         return list(dict.fromkeys(str(one.chunk.file_path) for one in found))
 
-    return rank
+    return None if made is None else rank
 
 
 PEERS: dict[str, Callable[[Path], Ranker | None]] = {

@@ -12,6 +12,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -50,11 +51,9 @@ def plain_parts(
     _workspace: Workspace, folder: Path, question: str
 ) -> Iterator[tuple[str, set[tuple[str, int]]]]:
     """Pages of the best parts of the fifty best files."""
-    asked = {term.stem for term in parse(question).terms}
-    texts = dict(_texts(folder))
-    files = {path: Counter(map(stem, sub_words(text))) for path, text in texts.items()}
-    scores = _bm25(asked, files)
-    best = sorted(scores, key=lambda path: (_is_aside(path, asked), -scores[path], path))[:_FILES]
+    texts, _ = _counted(folder)
+    asked, scores = _scores(folder, question)
+    best = _best_first(asked, scores)[:_FILES]
     parts = [part for path in best if scores[path] for part in _parts(path, texts[path])]
     own = _bm25(asked, {at: part.words for at, part in enumerate(parts)})
     order = sorted(
@@ -66,6 +65,29 @@ def plain_parts(
         ),
     )
     yield from _pages([parts[at] for at in order])
+
+
+def plain_files(folder: Path, question: str) -> Sequence[str]:
+    """The files that have a word of the question, best first."""
+    asked, scores = _scores(folder, question)
+    return [path for path in _best_first(asked, scores) if scores[path]]
+
+
+@lru_cache(maxsize=1)
+def _counted(folder: Path) -> tuple[dict[str, str], dict[str, Counter[str]]]:
+    """The texts of a folder, and how often each stem is in them."""
+    texts = dict(_texts(folder))
+    return texts, {path: Counter(map(stem, sub_words(text))) for path, text in texts.items()}
+
+
+def _scores(folder: Path, question: str) -> tuple[set[str], dict[str, float]]:
+    """The stems of a question, and the score of each file."""
+    asked = {term.stem for term in parse(question).terms}
+    return asked, _bm25(asked, _counted(folder)[1])
+
+
+def _best_first(asked: set[str], scores: Mapping[str, float]) -> list[str]:
+    return sorted(scores, key=lambda path: (_is_aside(path, asked), -scores[path], path))
 
 
 def _is_aside(path: str, asked: set[str]) -> bool:
@@ -117,7 +139,7 @@ def _pages(parts: Sequence[_Part]) -> Iterator[tuple[str, set[tuple[str, int]]]]
     encode = get_encoding("o200k_base").encode
     page, used = list[_Part](), 0
     for part in parts:
-        cost = len(encode(_text([part])))
+        cost = len(encode(_text([part]), disallowed_special=()))
         if page and used + cost > PAGE_TOKENS:
             yield _text(page), _lines(page)
             page, used = [], 0

@@ -13,7 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from msgspec.structs import replace
+
+from benchmarks.find.plain import plain_parts
 from readroom import Workspace
+from readroom.core import config
 from readroom.core.ranking.counting import COUNTED, CountedText
 from readroom.core.ranking.query import parse
 from readroom.core.values import Reply
@@ -26,9 +30,22 @@ _WORDS, _HITS, _FILES, _AROUND, _SYMBOLS = 6, 40, 8, 20, 4
 _SMALL_TOKENS = 1600
 """Of smaller pages: three of them are read within 5,000 tokens, of the default ones two."""
 
+_LARGE_TOKENS = 4700
+"""Of one page that fits into 5,000 tokens."""
+
+_TIMEOUT_S = 600.0
+
 _CHUNK_LINES, _CHUNKED_BYTES = 50, 2 * 1024 * 1024
 
 _NUMBERED = re.compile(r"(\d+)-?\t")
+
+
+def patient(folder: Path) -> Workspace:
+    """A workspace whose searches have all the time that they need, however busy the machine is."""
+    store = config.open_store(folder)
+    settings = config.load(store)
+    limits = replace(settings.limits, grep_timeout_s=_TIMEOUT_S)
+    return Workspace(store, settings=replace(settings, limits=limits))
 
 
 def ranked(workspace: Workspace, _folder: Path, question: str, budget: int | None = None) -> Iterator[Shown]:
@@ -155,6 +172,8 @@ Ways: TypeAlias = "Mapping[str, Callable[[Workspace, Path, str], Iterator[Shown]
 WAYS: Ways = {
     "find_relevant": ranked,
     "find_relevant, pages of 1,600": partial(ranked, budget=_SMALL_TOKENS),
+    "find_relevant, pages of 4,700": partial(ranked, budget=_LARGE_TOKENS),
+    "plain parts": plain_parts,
     "grep, then windows": grep_then_windows,
     "outlines first": outlines_first,
     "BM25 of chunks": best_chunks,

@@ -6,10 +6,12 @@ changes a file between two pages is told.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,7 @@ from readroom.core.values import Reply
 from tests.cli.running import Cli
 from tests.each import each
 from tests.laws.driving import Driver, fact
+from tests.mcp.serving import Http, Stdio, http_server
 from tests.suites import daily
 
 NAMES = st.sampled_from(
@@ -67,6 +70,18 @@ def shown(pages: list[Reply]) -> Counter[tuple[str, int]]:
 def written(text: str) -> Counter[int]:
     """How often each number stands before a line of a page."""
     return Counter(int(number) for number in re.findall(r"^(\d+)\t", text, re.MULTILINE))
+
+
+def rows_by_file(text: str) -> Counter[tuple[str, int]]:
+    """How often each line of each file stands on a page."""
+    path, found = "", Counter[tuple[str, int]]()
+    for row in text.split("\n"):
+        number = re.match(r"(\d+)\t", row)
+        if number is not None:
+            found[path, int(number[1])] += 1
+        elif " | " in row:
+            path = row.partition(" | ")[0]
+    return found
 
 
 def lines_of(files: dict[str, str], among: set[str]) -> set[tuple[str, int]]:
@@ -127,6 +142,36 @@ def test_the_command_line_reaches_every_line(tmp_path: Path, capsys: pytest.Capt
             break
         done = cli.bare(*shlex.split(following[1])[1:])
     assert set(seen) == set(range(1, 301))
+    assert set(seen.values()) == {1}
+
+
+@pytest.mark.parametrize("face", ["MCP stdio", "MCP HTTP"])
+def test_a_client_reaches_every_line(tmp_path: Path, face: str) -> None:
+    """By the calls that replies name, as a client of the protocol receives and sends them."""
+    files = {
+        "door.py": "def door(key):\n    return key\n\n\n" * 40,
+        "docs/door.md": "The key turns.\n\n" * 30,
+    }
+    files |= {"valve.rs": "// a door\nfn door() {\n}\n" * 25, "bolt.c": "int bolt;\n\n" * 20}
+    for path, text in files.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    with ExitStack() as open_ones:
+        if face == "MCP stdio":
+            call = open_ones.enter_context(Stdio(tmp_path)).call
+        else:
+            url, _ = open_ones.enter_context(http_server(tmp_path))
+            call = open_ones.enter_context(Http(url)).call
+        seen = Counter[tuple[str, int]]()
+        arguments: dict[str, object] = {"query": "door key", "budget_tokens": 400}
+        while arguments:
+            result = call(FIND, arguments)
+            assert not result["isError"], result
+            text = result["content"][0]["text"]
+            seen += rows_by_file(text)
+            following = re.search(rf"{FIND} (\{{.*\}})\]$", text)
+            arguments = json.loads(following[1]) if following else {}
+    assert set(seen) == lines_of(files, {"door.py", "docs/door.md", "valve.rs"})
     assert set(seen.values()) == {1}
 
 

@@ -20,6 +20,7 @@ COMMANDS = {
     "read": ("readroom.cli.tools:read", "Read a text file, an image or a document."),
     "outline": ("readroom.cli.tools:outline", "List what a file defines."),
     "grep": ("readroom.cli.tools:grep", "Search file contents."),
+    "refs": ("readroom.cli.tools:refs", "Show who uses a name."),
     "find": ("readroom.cli.tools:find", "Find the passages that answer a question."),
     "ls": ("readroom.cli.tools:ls", "List a folder."),
     "git": ("readroom.cli.tools:git", "Show changes, a log or who changed lines."),

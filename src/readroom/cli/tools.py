@@ -58,6 +58,27 @@ def _outline_command() -> click.Command:
     )
 
 
+def _refs_command() -> click.Command:
+    """`grep --output references`, with the options that mean something for it."""
+    others = {"output", "context", "before", "after", "multiline", "fixed", "documents", "symbols"}
+    parameters = options.parameters(GREP_FILES.arguments, POSITIONAL[GREP_FILES.name], several_paths=True)
+    return subcommand(
+        "refs",
+        partial(_run, GREP_FILES.name, _matched, output="references"),
+        *(_named(parameter) for parameter in parameters if parameter.name not in others),
+        json_option(),
+        *where_options(),
+        words="Show who uses a name: definitions, calls, imports, other uses, text and comments, by name.",
+    )
+
+
+def _named(parameter: click.Parameter) -> click.Parameter:
+    """The parameter; the pattern is a name here."""
+    if parameter.name == "pattern":
+        parameter.help = "A name, found as a whole word"  # type: ignore[attr-defined]  # of an argument with help
+    return parameter
+
+
 def _matched(reply: Reply, arguments: Mapping[str, Fact]) -> bool:
     return reply.facts["shown"] != 0
 
@@ -70,6 +91,7 @@ def _fits(reply: Reply, arguments: Mapping[str, Fact]) -> bool:
 read = _command(READ_FILE, always)
 outline = _outline_command()
 grep = _command(GREP_FILES, _matched)
+refs = _refs_command()
 find = _command(FIND_RELEVANT, _matched)
 ls = _command(LIST_DIRECTORY, _fits)
 git = _command(GIT_TOOL, always)

@@ -95,7 +95,7 @@ def test_parts_hold_every_line_once_and_in_order(lines: list[str]) -> None:
     assert covered == list(range(1, len(lines) + 1))
     for part in parts:
         written = [at for at in range(part.first, part.last + 1) if lines[at - 1].strip()]
-        assert not written or written[-1] - written[0] < PART_LINES
+        assert not written or written[-1] - written[0] < 2 * PART_LINES
         assert part.last - part.first < 3 * PART_LINES
 
 
@@ -381,3 +381,24 @@ def test_scores_do_not_depend_on_the_order_of_files(files: dict[str, str], quest
         return [(file.path, file.score) for file in best.first(len(files))]
 
     assert ranked(sorted(files)) == ranked(sorted(files, reverse=True))
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "starts"),
+    [
+        ("haskell", "import A\n\n-- | Opens it.\nopen :: Int -> Int\nopen x = x\n", [1, 3]),
+        ("ruby", "class A\n  def a\n    1\n  end\n\n  sig { void }\n  def b\n    2\n  end\nend\n" * 9, [1]),
+        ("python", "import a\n\n# about f\n@deco\ndef f():\n    pass\n", [1, 3]),
+    ],
+)
+def test_what_stands_directly_above_a_definition_belongs_to_it(
+    language: str, text: str, starts: list[int]
+) -> None:
+    """And what only closes something to the part above, so that no part is a mere `end`."""
+    lines = text.split("\n")[:-1]
+    parts = cut(lines, build(text, language, Deadline()).items)
+    assert [part.first for part in parts][: len(starts)] == starts
+    for part in parts:
+        own = [line.strip() for line in lines[part.first - 1 : part.last] if line.strip()]
+        assert own[0] != "end"
+        assert not own[-1].startswith(("#", "sig", "--"))

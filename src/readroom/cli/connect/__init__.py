@@ -38,7 +38,7 @@ from readroom.cli.remote.address import Address, is_address, parsed
 from readroom.cli.roots import roots_of
 from readroom.core.errors import BadValue, NotAFolder, NotFound, UsageError
 from readroom.core.quoting import quote
-from readroom.core.stores.base import CONFINED
+from readroom.core.stores.promises import OPENING
 from readroom.mcp.client_configs import program
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def _seen(task: _Task, address: Address, seen: Seen) -> Iterator[str]:
     far = seen.far
     there = f"readroom {far.version}, Python {far.python}, {far.system} {far.processor}"
     yield f"{address} answers in {seen.seconds:.1f} s: {there}."
-    yield f"In that folder, {CONFINED[seen.confinement]}."
+    yield f"In that folder, {OPENING[seen.opening]}."
     if seen.other_version:
         yield seen.other_version
     yield f"The client starts: {_line(task.command)}\n"

@@ -183,6 +183,76 @@ def _grep_fingerprint(request: GrepRequest) -> str:
 
 
 # -----------------------------------------------------------------------------
+# Places of a name: where their search began, and the last row that was shown.
+# -----------------------------------------------------------------------------
+
+
+class UsesPlace(Struct, frozen=True):
+    """The place of a row: its kind by number, and its line in a file of a rank."""
+
+    kind: int
+    rank: tuple[int, ...]
+    path: str
+    line: int
+
+    @property
+    def key(self) -> tuple[int, tuple[int, ...], bytes, int]:
+        """The sort key by kind."""
+        return self.kind, self.rank, path_key(self.path), self.line
+
+
+class UsesCursor(Struct, frozen=True):
+    """The place where the rows of a batch of lines continue.
+
+    Attributes:
+        start: The cursor of the search where the batch begins, without its fingerprint; None: its beginning.
+        lines: How many lines the batch has; 0 if it is a new one.
+        place: The last row that was shown; None for none.
+    """
+
+    start: str | None = None
+    lines: int = 0
+    place: UsesPlace | None = None
+
+
+def write_uses_cursor(request: GrepRequest, cursor: UsesCursor) -> str:
+    """The cursor that continues `request` there."""
+    place, path, numbers = cursor.place, "", [str(cursor.lines)]
+    if place is not None:
+        path = as_value(place.path)
+        numbers += [str(len(path)), str(place.kind), str(place.line), *map(str, place.rank)]
+    start = "" if cursor.start is None else cursor.start
+    return ".".join((_uses_fingerprint(request), "_".join(numbers), path + start))
+
+
+def read_uses_cursor(request: GrepRequest) -> UsesCursor:
+    """Where `request` continues. Raises BadCursor."""
+    if request.cursor is None:
+        return UsesCursor()
+    rest = _rest(request, request.cursor, _uses_fingerprint(request))
+    numbers, _, text = rest.partition(".")
+    try:
+        lines, *more = map(_natural, numbers.split("_"))
+        if not more:
+            return UsesCursor(text or None, lines)
+        size, kind, line, *rank = more
+        place = UsesPlace(kind, tuple(rank), parse(text[:size]), line)
+    except _UNREADABLE:
+        raise _not_given(request, "a search") from None
+    return UsesCursor(text[size:] or None, lines, place)
+
+
+def _uses_fingerprint(request: GrepRequest) -> str:
+    # Without an order, rows come by kind.
+    return _digest((_grep_fingerprint(request), request.sort), _GREP_DIGITS)
+
+
+def within_uses(search: GrepRequest, start: str) -> str:
+    """The cursor of the search that finds the lines, from that of its places."""
+    return f"{_grep_fingerprint(search)}.{start}"
+
+
+# -----------------------------------------------------------------------------
 # Ranked searches: what was shown of the files of a round, in a part of the tree.
 # -----------------------------------------------------------------------------
 

@@ -25,8 +25,13 @@ def words_of(name: str) -> tuple[str, ...]:
 
 def names_of(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The words of the folders of a path, and of the name without its suffixes."""
-    folder, _, name = path.rpartition("/")
-    return words_of(folder), words_of(name[:1] + name[1:].partition(".")[0])
+    return words_of(path.rpartition("/")[0]), words_of(module_of(path))
+
+
+def module_of(path: str) -> str:
+    """The name of a file without its suffixes."""
+    name = path.rpartition("/")[2]
+    return name[:1] + name[1:].partition(".")[0]
 
 
 def likeness(term: Term, words: Sequence[str]) -> float:

@@ -2,8 +2,8 @@
 
 A part is a definition, a gap between definitions, a section, or a window of lines where no grammar knows
 the text.  A part of more than `PART_LINES` lines is split, preferably at an empty line before a line with
-the least indent.  Parts cover every line once, in order; blank lines belong to the part above them, and a
-comment directly above a definition belongs to it.
+the least indent.  Parts cover every line once, in order; blank lines and those that only close something
+belong to the part above them, and a comment directly above a definition belongs to it.
 """
 
 from __future__ import annotations
@@ -36,6 +36,9 @@ _COMMENT = re.compile(
     r"\s*(?://|--|/\*|\*(?:[ /]|\Z)|\{-|\(\*|;;|%%|#(?!\s*(?:include|if|el|endif|define|undef|pragma)\b))"
 )
 """A line of comment in most languages, and no directive of C."""
+
+_CLOSING = re.compile(r"[\s)\]}>;,]*(?:end\b)?[\s)\]}>;,.]*")
+"""A line that only closes what is open. Such lines belong to the part above them, as blank ones do."""
 
 _LEAD_LINES = 3
 """Lines without a blank one above a definition that belong to it; more are statements of their own."""
@@ -190,7 +193,7 @@ def _pieces(
         first = end + 1
         while first <= last and not lines[first - 1].strip():
             first += 1
-    if first <= last:
+    if first <= last and not all(map(_CLOSING.fullmatch, lines[first - 1 : last])):
         yield _piece(lines, first, last, names, signatures)
 
 

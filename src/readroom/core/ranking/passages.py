@@ -178,6 +178,7 @@ def _scored_alone(
 ) -> Iterator[tuple[float, Sequence[Why]]]:
     """For each part the score of its own words and names, and the reasons."""
     counts, pairs = _counts(scale.query, candidate)
+    module = naming.module_of(candidate.file.path)
     # In a file of tests, all are equal.
     is_apart = candidate.file.factor <= FACTORS[Role.TEST]
     for part, times, together in zip(candidate.parts, counts, pairs, strict=True):
@@ -186,6 +187,8 @@ def _scored_alone(
             yield 0.0, ()
             continue
         whys = _part_points(scale, part, times, named, together, length_of(_size(candidate, part), mean))
+        if spelled := _qualified_in(part, module, scale.query):
+            whys.append(Why(f"defines {spelled}", SYMBOL))
         own = math.fsum(why.points for why in whys) * candidate.file.factor
         if part.imports:
             own *= IMPORTS
@@ -262,6 +265,17 @@ def _asked_for(part: TextPart, query: Query) -> str | None:
                 return names[-1]
         elif names[-1] in query.names:
             return names[-1]
+    return None
+
+
+def _qualified_in(part: TextPart, module: str, query: Query) -> str | None:
+    """The name with its class or module that a longer question spells out and the part defines."""
+    if query.symbol or not query.qualified:
+        return None
+    for _, _, names in part.inside:
+        owner, name = (module, *names)[-2:]
+        if (owner, name.rstrip("!?")) in query.qualified:
+            return f"{owner}.{name}"
     return None
 
 

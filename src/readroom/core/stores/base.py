@@ -17,6 +17,7 @@ from readroom.core.caller import Owner
 from readroom.core.closeable import Closeable
 from readroom.core.deadline import Deadline
 from readroom.core.paths import WorkPath
+from readroom.core.stores.promises import Promises
 from readroom.core.values import Bytes, Entry, EntryKind, Names, Stat, Version
 from readroom.core.values.commands import Lost
 from readroom.core.values.files import Warn
@@ -74,12 +75,6 @@ class Folder(Closeable, Protocol):
     def fileno(self) -> int | None:
         """A descriptor from which a child process may walk it; None if there is none."""
 
-
-CONFINED: Mapping[str, str] = {
-    "kernel": "links cannot lead out: the kernel resolves every path beneath the root (openat2)",
-    "walk": "links cannot lead out: every part of a path is opened by itself, following no link",
-}
-"""What `Store.confinement` means, for people and models."""
 
 Step: TypeAlias = Callable[[WorkPath, bool], None]
 """Called with a name that is about to be removed, and whether it is a folder."""
@@ -330,8 +325,8 @@ class Store(Protocol):
         """The absolute paths by which callers and links may refer to the root."""
 
     @property
-    def confinement(self) -> str:
-        """The barrier that keeps links inside the root: "kernel", "walk"; "none" if nothing is outside."""
+    def promises(self) -> Promises:
+        """What holds here, and by what; found out once."""
 
     def require_root(self) -> None:
         """Raise StoreFailed if the name of the root means something else now."""

@@ -50,6 +50,7 @@ from readroom.core.values.changes import (
 )
 from readroom.core.values.commands import RunResult, StartedResult, WatchResult
 from readroom.core.values.files import OUTLINES
+from readroom.core.values.matches import UseKind
 
 Globs = str | list[str]
 
@@ -109,6 +110,7 @@ class GrepArguments(msgspec.Struct, frozen=True, kw_only=True):
     documents: Annotated[bool, Meta(description="Also PDF, Office, notebooks, mail")] = False
     sort: Annotated[values.GrepSort, Meta(description="Order of files")] | None = None
     symbols: Annotated[bool, Meta(description="Name the definition around each match")] = False
+    kinds: Annotated[list[UseKind], Meta(description="Only these references")] | None = None
     limit: Annotated[int, Meta(ge=1, description="Maximum matches", extra=NEVER_ZERO)] | None = None
     cursor: Cursor | None = None
     timeout_s: Annotated[float, Meta(gt=0, le=limits.GREP_MAX_TIMEOUT_S, extra=NEVER_ZERO)] | None = None
@@ -152,7 +154,18 @@ def _to_grep(arguments: GrepArguments) -> values.GrepRequest:
         before=arguments.before or around,
         after=arguments.after or around,
         include=frozenset(arguments.include or ()),
+        kinds=tuple(dict.fromkeys(arguments.kinds or ())),
     )
+    if request.kinds and request.output == "content":
+        request = replace(request, output="references")
+    if request.kinds and request.output != "references":
+        raise BadValue(
+            "kinds",
+            list(request.kinds),
+            "are of references, which are not counted or listed by file",
+            'Send output="references".',
+            next_request=replace(request, output="references"),
+        )
     within = "documents" if arguments.documents else "archives" if "archives" in request.include else ""
     if within and arguments.sort not in (None, "path"):
         raise BadValue(
@@ -194,7 +207,10 @@ READ_FILE = Tool(
 GREP_FILES = Tool(
     name=GREP,
     title="Search file contents",
-    description="Search file contents; hidden, ignored and binary files and archives need `include`.",
+    description=(
+        "Search file contents; hidden, ignored and binary files and archives need `include`. "
+        'output="references": `pattern` is a name, shown by definition, call, import.'
+    ),
     arguments=GrepArguments,
     to_request=_to_grep,
 )

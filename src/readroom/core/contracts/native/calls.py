@@ -177,6 +177,8 @@ def _fact(request: Request | changes.FileChange, name: str, value: Any) -> Fact:
             return sorted(value)
         case "lines":
             return f"{value[0]}-{value[1]}"
+        case "kinds":
+            return list(value)
         case "edits":
             return [_edit(edit, every=edit.replace_all) for edit in value]
         case "files":

@@ -24,7 +24,6 @@ from readroom.core.text.select import byte_size
 from readroom.core.values import Cap, Fact, Reply, Request
 from readroom.core.values.git import (
     LOGGED,
-    LOGGED_MAXIMUM,
     BlamedLines,
     By,
     ChangedFile,
@@ -55,15 +54,13 @@ class GitArguments(msgspec.Struct, frozen=True, kw_only=True):
 
     show: Show
     path: str = "."
-    revision: (
-        Annotated[str, Meta(description="HEAD~2 or A..B; changes of one: up to the files as they are")] | None
-    ) = None
-    lines: Annotated[str, Meta(description="Like 10-20, for log and blame", extra=DIGITS)] | None = None
-    by: By = "lines"
-    limit: Annotated[int, Meta(ge=1, le=LOGGED_MAXIMUM, description="Commits", extra=NEVER_ZERO)] | None = (
+    revision: Annotated[str, Meta(description="HEAD~2 or A..B; default for changes: HEAD to now")] | None = (
         None
     )
-    cursor: Annotated[str, Meta(description="From a reply")] | None = None
+    lines: Annotated[str, Meta(description="10-20, for log, blame", extra=DIGITS)] | None = None
+    by: By = "lines"
+    limit: Annotated[int, Meta(ge=1, extra=NEVER_ZERO)] | None = None
+    cursor: str | None = None
 
 
 _LINES = re.compile(r"(\d{1,9})(?:\s*[-,:]\s*(\d{1,9}))?\Z")
@@ -335,8 +332,7 @@ GIT_TOOL = Tool(
     name=GIT,
     title="Ask git",
     description=(
-        "Changes (a diff), log or blame, read only. The other tools read a revision as a folder: "
-        "@HEAD~1/src/app.py."
+        "Changes (a diff), log or blame. Other tools read a revision as a folder: @HEAD~1/src/app.py."
     ),
     arguments=GitArguments,
     to_request=_to_request,

@@ -18,7 +18,7 @@ from readroom.core.engine.cursors import FIND_STATES, FindCursor, FindRest
 from readroom.core.engine.find.kept import Apart
 from readroom.core.engine.find.page import PageOfPassages
 from readroom.core.engine.find.survey import Seen
-from readroom.core.ranking.score import RankedPart
+from readroom.core.ranking.score import RankedPart, Standing
 from readroom.core.values import Warn
 
 _CHANGED = Warn(
@@ -92,6 +92,8 @@ class Filling:
             if file is None:
                 break
             before = begun or FindRest(file)
+            if begun is None and not queues.may_come(file):
+                break
             left = page.add(queues.first(file), before)
             if left is None:
                 queues.advance(file)
@@ -106,6 +108,8 @@ class Filling:
         """Add some lines of the best part that did not fit."""
         for file in blocked:
             before = FindRest(file)
+            if not queues.may_come(file):
+                break
             left = self._page.add(queues.first(file), before, cut=True)
             if left is None:
                 queues.advance(file)
@@ -148,6 +152,13 @@ class _Queues:
         """The file with the best part that is left, besides some; None if there is none."""
         ready = [file for file in range(len(self.counts)) if file not in blocked and self.has_next(file)]
         return min(ready, key=lambda file: self._parts[file][self.counts[file]][0], default=None)
+
+    def may_come(self, file: int) -> bool:
+        """Whether the best part of a file is program text, or none of that is left."""
+        if self.first(file).standing is Standing.PROGRAM:
+            return True
+        others = (at for at in range(len(self.counts)) if self.has_next(at))
+        return all(self.first(at).standing is not Standing.PROGRAM for at in others)
 
     def advance(self, file: int) -> None:
         """Continue after the best part of a file."""

@@ -289,7 +289,7 @@ class PageOfPassages:
         around = self._around(ranked, taken.span[0], self._seen.get(path, ()))
         passage = self._passage(apart, taken, around)
         within = "" if passage.part is None else f"p{passage.part}:"
-        form = [_ROW.format(within, number, line) for number, line in passage.around]
+        form = [_ROW.format(within, number, line) + "…\n" for number, line in passage.around]
         if path not in self._taken:
             numbers = f"{passage.first}-{passage.last} of {len(apart.lines)}"
             form.append(f"{quote(path)} | lines {numbers} | sha256:{apart.digits[:12]}\n")

@@ -29,7 +29,7 @@ from readroom.core.engine.grep.brought import SearchesArchives
 from readroom.core.engine.grep.candidates import FIRST, PLAIN, WIDE, Rounds, SecondRound, rounds_below
 from readroom.core.engine.grep.file import GONE, UNREADABLE, FileSearch, Opened, Searcher
 from readroom.core.engine.grep.order import UNRANKED, Ranked, Relevance, by_age
-from readroom.core.engine.grep.page import Last, Page, Symbols, part_of, place_in, uncounted
+from readroom.core.engine.grep.page import Collects, Last, Page, Symbols, part_of, place_in, uncounted
 from readroom.core.engine.grep.process import globs_of_type, pattern_of, require_usable
 from readroom.core.engine.scope import Scope, join_below, reading_of, relative_to
 from readroom.core.engine.services import Job, Services
@@ -59,13 +59,24 @@ def perform(services: Services, job: Job[GrepRequest], *, confined: bool = True)
         MissingProgram: rg is not installed, or is too old.
         Cancelled: The caller went away.
     """
+    if job.request.output != "references":
+        return _searched(services, job, None, confined=confined)
+    from readroom.core.engine.grep.references import told_apart  # few searches ask for it
+
+    return told_apart(job, services.limits, partial(_searched, services, confined=confined))
+
+
+def _searched(
+    services: Services, job: Job[GrepRequest], page: Collects | None, *, confined: bool
+) -> GrepResult:
+    """Search, and let `page` take the matches; None for one that shows them."""
     guard, limits, request, deadline = services.guard, services.limits, job.request, job.deadline
     seconds = min(request.timeout_s or limits.grep_timeout_s, GREP_MAX_TIMEOUT_S)
     require_usable(request)
     # Outside the time limit of the search: whether a pattern is valid does not depend on it.
     pattern = pattern_of(request, deadline, local=_is_local(guard, request) and not request.documents)
     within = deadline.within(seconds)
-    search = _Search(services, job, pattern, within, seconds, confined)
+    search = _Search(services, job, pattern, within, seconds, confined, page)
     if request.documents and table().documents:
         room = services.documents()
         search.files.documents = provided("search")(room, request, pattern, limits, within, guard)
@@ -100,6 +111,7 @@ class _Search:
         deadline: Deadline,
         seconds: float,
         confined: bool,
+        page: Collects | None,
     ) -> None:
         guard, limits, request = services.guard, services.limits, job.request
         self._guard = guard
@@ -112,7 +124,7 @@ class _Search:
         self._confined = confined
         self._pattern = pattern
         symbols = Symbols(deadline) if request.symbols else None
-        self._page = Page(request, limits, job.cap, symbols)
+        self._page: Collects = page or Page(request, limits, job.cap, symbols)
         self._left = left.Left(request, seconds, symbols)
         self._searcher = Searcher(request, pattern, self._left, local=self._local)
         shared = (self._searcher, self._page, self._left, self._cursor, deadline, seconds)

@@ -403,10 +403,11 @@ def rounds_below(
     """
     noted = Noted()
     if guard.folder_at(top.real) is None:
-        passes = None
-        if len(guard.tops) > 1:
-            from readroom.core.engine.grep.sieve import Sieve  # few workspaces have several roots
+        from readroom.core.engine.grep.sieve import Sieve, held_by_store  # most workspaces are one folder
 
+        if len(guard.tops) == 1:
+            passes = held_by_store(guard, request, top.real)
+        else:
             both = _sought(request, pattern)
             passes = Sieve(guard, request, both, deadline, share=share, confined=confined).passes
         walked = Walked(guard, top, scope, deadline, noted, passes)

@@ -34,7 +34,7 @@ from readroom.core.engine.grep.lines import (
     lines_of_bytes,
     lines_of_source,
 )
-from readroom.core.engine.grep.page import Page, Reached
+from readroom.core.engine.grep.page import Collects, Reached
 from readroom.core.engine.read.compressed import searchable
 from readroom.core.formats.compressed import by_magic
 from readroom.core.formats.kinds import PDF_MARK, is_archive_name
@@ -247,7 +247,7 @@ class FileSearch:
         indexes: IndexCache,
         limits: Limits,
         searcher: Searcher,
-        page: Page,
+        page: Collects,
         left: Left,
         cursor: Cursor | None,
         deadline: Deadline,

@@ -275,7 +275,7 @@ class Left:
             yield Warn("searched_as_bytes", f"{named}: {why}; read_file reads them")
         if self._symbols is not None and self._symbols.gave_up:
             yield Warn("no_symbols", "not enough time to name the symbols in all files")
-        yield from _hidden_in(files)
+        yield from hidden_in(files)
 
     def _about_left(self) -> Iterator[Warn]:
         items = list(self._unfinished.values())
@@ -313,7 +313,7 @@ BEGINS_AGAIN = Warn(
 """For a later page of a search in another order, at the longest time limit."""
 
 
-def _hidden_in(files: Sequence[GrepFile]) -> list[Warn]:
+def hidden_in(files: Sequence[GrepFile]) -> list[Warn]:
     """Warnings about hidden characters in the shown lines, each with its file."""
     lines = [(file, line) for file in files for line in file.lines]
     if not hidden.scan([line.text for _, line in lines], 1, limit=1):

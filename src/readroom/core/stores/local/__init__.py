@@ -23,13 +23,14 @@ from msgspec.structs import replace
 from readroom.core.closeable import Closeable
 from readroom.core.deadline import Deadline
 from readroom.core.errors import BadPath, NotAFile, NotAFolder, NotFound, ReadroomError, StoreFailed
-from readroom.core.limits import SMALL_FILE_BYTES
 from readroom.core.paths import WorkPath, join, lies_in
 from readroom.core.stores.base import Change, Leftover
 from readroom.core.stores.local import openat2
+from readroom.core.stores.local.generated import content_of
 from readroom.core.stores.local.openat2 import KernelWay
 from readroom.core.stores.local.resolve import READ_FLAGS, Found, Root, Way, checked, to_stat, translated
 from readroom.core.stores.local.walk import WalkWay
+from readroom.core.stores.promises import NOTHING, Promises
 from readroom.core.values import Entry, EntryKind, Names, Stat, Version
 from readroom.core.values.files import Warn
 
@@ -64,7 +65,7 @@ class LocalSource(Closeable):
     def _hold_content(self, status: os.stat_result) -> None:
         """Read the whole content if the size is not meaningful."""
         try:
-            self._content = _content_of(self._fd, status, self.real)
+            self._content = content_of(self._fd, status, self.real)
         except OSError as error:
             self.close()
             raise translated(error, self.real) from None
@@ -235,6 +236,7 @@ class LocalStore:
         self.confinement = confinement
         self._notes = notes
         self._journals = None if notes is None else os.path.join(notes, "batches")
+        self._promises: Promises | None = None
         self._recovered = -1
         """The time of the last change of the folder of journals when none of them was left."""
         self._root: Root | None = opened
@@ -243,6 +245,18 @@ class LocalStore:
         # Some file systems do not count the links of folders.
         self._is_counted = status.st_nlink > 0
         self._way: Way = KernelWay(opened, walk) if confinement == "kernel" else walk
+
+    @property
+    def promises(self) -> Promises:
+        """What holds here, found out when it is first asked for."""
+        if self._promises is None:
+            from readroom.core.stores.local.promises import found  # few calls tell it
+
+            if (root := self._root) is None:
+                return NOTHING
+            kernel, journal = self.confinement == "kernel", self._journals is not None
+            self._promises = found(root.fd, kernel=kernel, journal=journal)
+        return self._promises
 
     def require_root(self) -> None:
         """Raise StoreFailed if the root was removed, or its name means another folder now.
@@ -461,38 +475,3 @@ def _entry_kind(entry: os.DirEntry[str]) -> EntryKind:
     except OSError:
         # Some file systems give no kinds with names, and a broken one no stat either: it costs no other name.
         return EntryKind.OTHER
-
-
-# -----------------------------------------------------------------------------
-# Files that the system generates as they are read, as in /proc and /sys: their size is meaningless.
-#
-# Files in /proc have size 0, those in /sys the size of a page, whatever their content.  No other
-# file has bytes but no size, and only files without blocks on a disk are treated like this.
-# -----------------------------------------------------------------------------
-
-_PAGE_BYTES = 4096
-
-
-def _content_of(fd: int, status: os.stat_result, path: WorkPath) -> bytes | None:
-    """The whole content of a file whose size is not meaningful; None for other files.
-
-    Raises:
-        OSError: From reading.
-        StoreFailed: There is too much to be held.
-    """
-    if status.st_blocks or status.st_size > _PAGE_BYTES:
-        return None
-    data = os.pread(fd, _PAGE_BYTES + 1, 0)
-    if len(data) == status.st_size:
-        return None
-    now = os.fstat(fd)
-    if (now.st_size, now.st_mtime_ns) != (status.st_size, status.st_mtime_ns):
-        return None  # it was written to meanwhile, and has a different size
-    pieces, size = [data], len(data)
-    while size <= SMALL_FILE_BYTES and (data := os.pread(fd, SMALL_FILE_BYTES, size)):
-        pieces.append(data)
-        size += len(data)
-    if size > SMALL_FILE_BYTES:
-        problem = f"the system makes it as it is read, and it has more than {SMALL_FILE_BYTES:,} bytes"
-        raise StoreFailed(path, problem)
-    return b"".join(pieces)

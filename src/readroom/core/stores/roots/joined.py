@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from readroom.core.errors import AcrossRoots, StoreFailed
 from readroom.core.paths import ROOT, WorkPath
 from readroom.core.stores.base import Change, Folder, Leftover, RenameEntry, Source, Store, WriteTarget
+from readroom.core.stores.promises import Promises, weakest
 from readroom.core.stores.roots.names import FIRST, Place
 from readroom.core.stores.roots.placed import (
     PlacedFolder,
@@ -94,9 +95,9 @@ class JoinedStore:
         return self.top.store.roots
 
     @property
-    def confinement(self) -> str:
-        """The barrier of the first root."""
-        return self.top.store.confinement
+    def promises(self) -> Promises:
+        """What holds in all roots; each has its own."""
+        return weakest(root.store.promises for root in self.every)
 
     def of(self, path: str) -> RootStore:
         """The root that a path belongs to."""
