@@ -48,7 +48,7 @@ def perform(services: Services, job: Job[GitLogRequest]) -> GitLogResult:
         seconds=patience(job.deadline),
     )
     shown, hidden = _judged(about, answer)
-    cursor = None if answer.is_complete else f"{answer.visited}-{start}"
+    cursor = None if answer.is_complete else f"{max(answer.visited, after)}-{start}"
     return GitLogResult(
         about.path, shown, answer.visited, hidden, cursor, list(_warnings(about, answer, shown))
     )
