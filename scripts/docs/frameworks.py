@@ -75,6 +75,7 @@ EXTRAS: Mapping[str, str] = {
     "dask": "[audits of many sessions on a cluster](audit.md#many-sessions)",
     "data": "[tables in Parquet, Arrow, Feather and Avro files](data.md)",
     "documents": "[PDF, Office, mail, books and HTML](documents.md), with their pictures",
+    "git": "[changes, log, blame and old files](review-with-git.md) of git repositories",
     "grammars": "[outlines](outlines-and-symbols.md) of less common languages",
     "images": "images as a model sees them: upright, and small enough",
     "parquet": "[`readroom ledger export --format parquet`](ledger.md)",

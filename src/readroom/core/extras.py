@@ -11,6 +11,7 @@ from readroom.core.errors import MissingProgram
 
 OF_BUCKETS = "s3"
 OF_DOCUMENTS = "documents"
+OF_GIT = "git"
 OF_GRAMMARS = "grammars"
 OF_IMAGES = "images"
 OF_SERVING = "serve"

@@ -23,6 +23,7 @@ from readroom.core.errors.base import ReadroomError
 from readroom.core.errors.buckets import *
 from readroom.core.errors.changes import *
 from readroom.core.errors.commands import *
+from readroom.core.errors.git import *
 from readroom.core.errors.history import *
 from readroom.core.errors.reading import *
 from readroom.core.errors.review import *

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from readroom.core.values.changes import Diff
 from readroom.core.values.files import Warn
+from readroom.core.values.git import GitRequest, GitResult
 
 # -----------------------------------------------------------------------------
 # What is kept of a change.
@@ -335,5 +336,5 @@ class ForgetResult(Struct, frozen=True):
     warnings: Sequence[Warn] = ()
 
 
-PastRequest: TypeAlias = HistoryRequest | DiffRequest | UndoRequest | ForgetRequest
-PastResult: TypeAlias = HistoryResult | DiffResult | UndoResult | ForgetResult
+PastRequest: TypeAlias = HistoryRequest | DiffRequest | UndoRequest | ForgetRequest | GitRequest
+PastResult: TypeAlias = HistoryResult | DiffResult | UndoResult | ForgetResult | GitResult
