@@ -52,8 +52,8 @@ FACTS: dict[str, dict[str, str]] = {
         "path": "As asked, relative to the workspace root.",
         "output": "content, files, count or references.",
         "files": "[{path, matches, lines: [{line, part, text, match, column, chars, symbol?}]}] as shown; "
-        "part is the page, slide, sheet, cell or section of a document, or null. Lines of references also have "
-        "kind, certain (whether the text there was parsed) and columns, the first places of the name.",
+        "part is the page, slide, sheet, cell or section of a document, or null. Lines of references also "
+        "have kind, certain (whether the text there was parsed) and columns, the first places of the name.",
         "shown": "Matches (content, references) or files (files, count) in this reply.",
         "complete": "Whether everything was searched and shown.",
         "reason": "Why not: limit, reply_cap, timeout, or unfinished: files that took too long were left.",

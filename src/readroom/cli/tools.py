@@ -75,7 +75,7 @@ def _refs_command() -> click.Command:
 def _named(parameter: click.Parameter) -> click.Parameter:
     """The parameter; the pattern is a name here."""
     if parameter.name == "pattern":
-        parameter.help = "A name, found as a whole word"  # type: ignore[attr-defined]  # of an argument with help
+        parameter.help = "A name, found as a whole word"
     return parameter
 
 

@@ -55,7 +55,11 @@ class Planted:
         self.program.chmod(0o755)
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.listener.setblocking(False)
-        files = {"a.txt": "one\ntwo\n", "src/b.py": "def b():\n    return 1\n", "x.bin": b"\0\1"}
+        files: dict[str, str | bytes | None] = {
+            "a.txt": "one\ntwo\n",
+            "src/b.py": "def b():\n    return 1\n",
+            "x.bin": b"\0\1",
+        }
         self.repo.commit(files, "first")
         self.repo.git("tag", "v1")
         self.repo.commit({"a.txt": "one\nthree\n", "src/b.py": "def b():\n    return 2\n"}, "second")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,8 @@ def pages(ask: Ask, **arguments: Any) -> Iterator[str]:
         following = reply.facts["next"]
         if following is None:
             return
-        assert isinstance(following, Mapping)
-        reply = ask(following["tool"], **following["arguments"])
+        call: Any = following
+        reply = ask(call["tool"], **call["arguments"])
 
 
 def files(ask: Ask, **arguments: Any) -> dict[str, str]:

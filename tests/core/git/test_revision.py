@@ -273,9 +273,9 @@ def test_without_the_package_the_reply_says_how_to_install_it(
 ) -> None:
     made = Repo(tmp_path / "r")
     made.commit({"a.txt": "a\n"})
-    paths, _ = process._libraries()
+    paths, _ = process.libraries_of_python()
     bare = [path for path in paths if not (Path(path) / "pygit2").is_dir()]
-    monkeypatch.setattr(process, "_libraries", lambda: (bare, bare))
+    monkeypatch.setattr(process, "libraries_of_python", lambda: (bare, bare))
     with asking(made.folder) as ask:
         for tool, arguments in (("read_file", {"path": "a.txt@HEAD"}), ("git", {"show": "log"})):
             text = ask.fails("missing_program", tool, **arguments)

@@ -197,7 +197,7 @@ _OWN = str(Path(child.__file__).parents[3])
 
 
 @cache
-def _libraries() -> tuple[list[str], list[str]]:
+def libraries_of_python() -> tuple[list[str], list[str]]:
     """Where modules are found, and those of the places that hold Python's own or installed ones."""
     import sysconfig
 
@@ -215,7 +215,7 @@ def _is_installed(path: str) -> bool:
 
 
 def _start(home: GitPlace) -> subprocess.Popen[bytes]:
-    paths, libraries = _libraries()
+    paths, libraries = libraries_of_python()
     folders: list[int] = []
     try:
         for folder in dict.fromkeys((home.folder, home.common, *home.objects)):

@@ -26,6 +26,7 @@ from readroom.core.repository.repositories import Repository, Revision
 from readroom.core.repository.trees import FOLDER, LINK, SUBMODULE, Node, RevisionTree
 from readroom.core.stores.base import Change, Leftover, WriteTarget
 from readroom.core.stores.memory.nodes import File, MemorySource
+from readroom.core.stores.promises import Promises
 from readroom.core.values import Entry, EntryKind, Names, Stat, Version
 from readroom.core.values.files import Warn
 
@@ -55,7 +56,7 @@ class RevisionStore:
         pointers: Names of opened files that are pointers of git LFS.
     """
 
-    confinement = "none"
+    promises = Promises(opening="store", exchange="none", locks="none", together="none", folded=False)
     folder = None
     roots: tuple[str, ...] = ()
 

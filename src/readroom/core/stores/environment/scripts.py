@@ -24,6 +24,16 @@ from readroom.core.stores.environment.base import ANSWER_S, CELL_BYTES, Environm
 PROGRAMS: Final = "base64 chmod cut dd find head ln mkdir mv rm sha256sum stat tail tr wc"
 """What the scripts call."""
 
+NO_ROOT: Final = 95
+"""How a script ends without its root."""
+
+ENTER = f"""
+root=$(un "$1"); root=${{root%.}}; cd -P -- "$root" || return {NO_ROOT}
+top=$(pwd -P; printf .); top=${{top%??}}; case $top in /) top=;; esac
+real() {{ here=$(cd -P -- "$1" && pwd -P; printf .); here=${{here%??}}; [ "${{here%/}}" = "$top${{1#.}}" ]; }}
+"""
+"""Every script begins in the root; `real` is whether no link is on the way to a folder in it."""
+
 _SAFE = re.compile(rb"[A-Za-z0-9_/.,:@=-]")
 
 _PAGE: Final = CELL_BYTES // 3 * 4

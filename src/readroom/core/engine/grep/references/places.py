@@ -67,7 +67,7 @@ class Labels:
         from readroom.core.outline.grammars import GRAMMARS
         from readroom.core.outline.uses import parsed
 
-        if language not in GRAMMARS:
+        if language is None or language not in GRAMMARS:
             self.why = NO_GRAMMAR
             if language is None or not can_outline(language) or language in _PROSE:
                 self._plain = "text"
