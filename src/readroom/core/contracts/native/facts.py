@@ -147,7 +147,7 @@ def _uses(result: values.GrepResult) -> dict[str, values.Fact]:
     """What was found of a name, by kind; null for another search."""
     if result.uses is None:
         return dict.fromkeys(("kinds", "unlabelled", "files_with_matches"))
-    kinds: dict[str, values.Fact] = {**result.uses.kinds}
+    kinds: dict[str, values.Fact] = {str(kind): count for kind, count in result.uses.kinds.items()}
     return {"kinds": kinds, **named(result.uses, "unlabelled", "files_with_matches")}
 
 
