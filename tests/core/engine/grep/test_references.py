@@ -281,5 +281,5 @@ def test_by_path_a_page_may_end_within_a_line() -> None:
 
 def test_a_line_with_very_many_places_is_told_in_time() -> None:
     text = b"x = [" + b"go," * 100_000 + b"]\n"
-    reply = _refs({"a.js": text})
+    reply = _refs({"a.js": text}, timeout_s=120)
     assert [(kind, line) for kind, _, line in _found(reply)] == [("use", 1)]

@@ -54,7 +54,9 @@ class Labels:
     def __init__(self, request: GrepRequest, path: WorkPath, text: Text, deadline: Deadline) -> None:
         self._request = request
         self._text = text
-        self._within = deadline.of_thread(USES_PARSE_S)
+        # On a busy machine the time of the call ends first: half of it is left for matches without a label.
+        left = deadline.remaining
+        self._within = (deadline if left is None else deadline.within(left / 2)).of_thread(USES_PARSE_S)
         self._deadline = deadline
         self._uses: Uses | None = None
         self.why: str | None = None
@@ -69,7 +71,7 @@ class Labels:
 
         if language is None or language not in GRAMMARS:
             self.why = NO_GRAMMAR
-            if language is None or not can_outline(language) or language in _PROSE:
+            if not can_outline(language) or language in _PROSE:
                 self._plain = "text"
         elif self._text.size > OUTLINE_BYTES:
             self.why = f"larger than {OUTLINE_BYTES:,} bytes"
