@@ -35,6 +35,7 @@ FRAMEWORKS = (
     "tests/adapters/agents/",
     "tests/adapters/deepagents/",
     "tests/adapters/recipes/",
+    "tests/adapters/sandboxes/",
     "docs_src/frameworks/",
 )
 

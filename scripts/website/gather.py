@@ -31,7 +31,7 @@ SECTIONS: Mapping[str, tuple[str, str, str]] = {
         "Use",
         "Recipes by client, by framework and by task.",
         """
-        how-to/connect-clients how-to/other-machines how-to/frameworks how-to/pydantic-ai
+        how-to/connect-clients how-to/other-machines how-to/sandboxes how-to/frameworks how-to/pydantic-ai
         how-to/openai-agents how-to/langchain how-to/deepagents how-to/smolagents
         how-to/inspect how-to/library how-to/search how-to/find
         how-to/outlines-and-symbols how-to/documents how-to/archives how-to/data how-to/giant-files
@@ -42,8 +42,8 @@ SECTIONS: Mapping[str, tuple[str, str, str]] = {
         "Operate",
         "What may be read, who may call, and what it cost.",
         """
-        how-to/policy how-to/several-folders how-to/review how-to/run-commands how-to/serve-over-http
-        how-to/budgets how-to/ledger how-to/audit how-to/dashboard
+        how-to/policy how-to/several-folders how-to/buckets how-to/review how-to/run-commands
+        how-to/serve-over-http how-to/budgets how-to/ledger how-to/audit how-to/dashboard
         """,
     ),
     "contracts": (

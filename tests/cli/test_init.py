@@ -89,7 +89,7 @@ def test_a_machine_that_works_has_no_problem(root: Path, cli: Cli) -> None:
     named = [row["found"].partition(": ")[2].split(", ") for row in rows if row["what"] == "extras"]
     assert not any("all" in extras for extras in named)  # it brings nothing of its own
     if sys.platform == "linux":
-        assert "openat2" in found["links"]["found"]
+        assert "openat2" in found["confinement"]["found"]
     assert "nothing answers on port 1" in found["server"]["found"]
     assert cli.bare("doctor", str(root), "--port", "1").code == 0
 

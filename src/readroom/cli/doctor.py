@@ -24,7 +24,8 @@ from readroom.core.errors import BadValue, ReadroomError
 from readroom.core.extras import OF_GRAMMARS, install, one_file
 from readroom.core.limits import HTTP_PORT
 from readroom.core.release import VERSION
-from readroom.core.stores.base import CONFINED
+from readroom.core.stores.bucket.address import absolute
+from readroom.core.stores.promises import OPENING, Promises, differing
 
 State: TypeAlias = Literal["ok", "note", "problem"]
 """Whether something works; a note is for optional things."""
@@ -89,7 +90,7 @@ def elsewhere(address: Address) -> Iterator[Diagnosis]:
     yield Diagnosis("address", "ok", f"{address} answers in {seen.seconds:.1f} s")
     if seen.other_version:
         yield Diagnosis("version", "note", seen.other_version, "Install the same one on both.")
-    yield Diagnosis("workspace", "ok", f"is on {address.machine}; there, {CONFINED[seen.confinement]}")
+    yield Diagnosis("workspace", "ok", f"is on {address.machine}; there, {OPENING[seen.opening]}")
     for found in told(address):
         yield Diagnosis(**{**found, "what": f"there: {found['what']}"})
 
@@ -113,15 +114,24 @@ def _folder(folder: str) -> Iterator[Diagnosis]:
         store = config.open_store(folder)
         try:
             settings = config.load(store)
-            confinement = store.confinement
+            promises = store.promises
         finally:
             store.close()
     except ReadroomError as error:
         yield Diagnosis("folder", "problem", error.message, error.advice or "")
         return
-    yield Diagnosis("links", "ok", CONFINED[confinement].removeprefix("links "))
+    yield from _promises(promises)
     files = ", ".join(settings.files) or "none; `readroom init` writes a commented one"
-    yield Diagnosis("settings", "ok", f"for {os.path.realpath(folder)}: {files}")
+    yield Diagnosis("settings", "ok", f"for {absolute(folder)}: {files}")
+
+
+def _promises(promises: Promises) -> Iterator[Diagnosis]:
+    """What keeps paths inside the folder, and which other promises hold by what."""
+    from readroom.core.stores.promises import told
+
+    held = f"{promises.confinement}: {OPENING[promises.opening]}"
+    yield Diagnosis("confinement", "ok" if promises.confinement == "kernel" else "note", held)
+    yield Diagnosis("promises", "note" if differing(promises) else "ok", told(promises))
 
 
 def _roots(first: str, others: Sequence[str]) -> Iterator[Diagnosis]:
@@ -139,7 +149,10 @@ def _roots(first: str, others: Sequence[str]) -> Iterator[Diagnosis]:
         return
     for one in facts:
         rights = "read-only" if one.read_only else "can be changed"
-        yield Diagnosis(f"folder {one.name}", "ok", f"{one.path}, {rights}, confinement: {one.confinement}")
+        said = f"{one.path or one.at}, {rights}, confinement: {one.confinement}"
+        differs = differing(one.promises)
+        more = f" ({differs})" if differs else ""
+        yield Diagnosis(f"folder {one.name}", "note" if differs else "ok", said + more)
 
 
 def _commands() -> Iterator[Diagnosis]:

@@ -19,7 +19,7 @@ from readroom.core.policy.guard import Guard
 from readroom.core.policy.ignore_files import IgnoreTree
 from readroom.core.policy.rules import Rule
 from readroom.core.quoting import quote
-from readroom.core.stores.base import CONFINED
+from readroom.core.stores.promises import Promises, in_words
 from readroom.core.values import EntryKind, Fact, Reply
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class _Finding(Struct, frozen=True):
     """The result of a read of the path: a refusal, another failure, or a file or folder."""
 
     path: str
-    confinement: str
+    promises: Promises
     folders: Sequence[FolderFacts] = ()
     failure: ReadroomError | None = None
     real: WorkPath | None = None
@@ -56,25 +56,25 @@ def _explain(path: str, root: str | None, config: str | None, as_json: bool) -> 
 
 
 def _find(guard: Guard, places: WriteTargets, text: str) -> _Finding:
-    confinement = guard.store.confinement
+    promises = guard.store.promises
     try:
         path = guard.spelled(guard.parse(text))
     except RefusedError as error:
-        return _Finding(text, confinement, failure=error)
-    confinement = guard.own(path)[0].store.confinement
+        return _Finding(text, promises, failure=error)
+    promises = guard.own(path)[0].store.promises
     try:
         real, stat = guard.stat(path)
     except ReadroomError as error:
         protection = places.protection(path, folder=False)
-        return _Finding(quote(path), confinement, failure=error, protection=protection)
+        return _Finding(quote(path), promises, failure=error, protection=protection)
     folder = stat.kind is EntryKind.FOLDER
     hidden_by = IgnoreTree(guard).rule(real, folder=folder)
     try:
         (guard.open_folder if folder else guard.open)(path).close()
     except ReadroomError as error:
-        return _Finding(quote(path), confinement, (), error, real, stat.kind, hidden_by)
+        return _Finding(quote(path), promises, (), error, real, stat.kind, hidden_by)
     protection = places.protection(real, folder=folder)
-    return _Finding(quote(path), confinement, (), None, real, stat.kind, hidden_by, protection)
+    return _Finding(quote(path), promises, (), None, real, stat.kind, hidden_by, protection)
 
 
 def _lines(finding: _Finding) -> list[str]:
@@ -92,8 +92,7 @@ def _lines(finding: _Finding) -> list[str]:
     if finding.hidden_by is not None:
         rule = finding.hidden_by
         lines.append(f"hidden from search and listing by {rule.pattern!r} of {quote(rule.source)}")
-    if finding.confinement in CONFINED:
-        lines.append(CONFINED[finding.confinement])
+    lines.append(in_words(finding.promises))
     own = _folder(finding)
     if own is not None:
         rights = "is read-only" if own.read_only else "can be changed"
@@ -123,7 +122,8 @@ def _facts(finding: _Finding) -> dict[str, Fact]:
         "real_path": None if finding.real is None else quote(finding.real),
         "kind": None if finding.kind is None else finding.kind.value,
         "hidden_by": None if rule is None else {"pattern": rule.pattern, "source": rule.source},
-        "confinement": finding.confinement,
+        "confinement": finding.promises.confinement,
+        "promises": finding.promises.facts,
         **_facts_of(own),
     }  # fmt: skip
 

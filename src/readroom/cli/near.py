@@ -15,6 +15,7 @@ _COMMANDS = {
     "readroom ls DIR": "dir list stat file",
     "readroom ls --glob '**/NAME'": "glob fd locate",
     "readroom grep PATTERN": "search rg ag ack egrep fgrep query",
+    "readroom refs NAME": "references usages uses callers who-calls xref",
     "readroom find QUESTION": "ask relevant semantic",
     "readroom outline FILE": "symbols tags ctags toc",
     "readroom edit FILE --now --old TEXT --new TEXT": "replace",

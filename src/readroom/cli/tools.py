@@ -19,6 +19,7 @@ from readroom.core.contracts.base import Tool
 from readroom.core.contracts.native import GREP_FILES, LIST_DIRECTORY, READ_FILE
 from readroom.core.contracts.native.calls import EDIT, READ, RUN, WRITE
 from readroom.core.contracts.native.changes import EDIT_FILE, RUN_COMMAND, WRITE_FILE
+from readroom.core.contracts.native.git import GIT_TOOL
 from readroom.core.contracts.native.render import HASH_DIGITS
 from readroom.core.contracts.native.search import FIND_RELEVANT
 from readroom.core.errors import BadValue, NotFound, ReadroomError, UsageError
@@ -57,6 +58,27 @@ def _outline_command() -> click.Command:
     )
 
 
+def _refs_command() -> click.Command:
+    """`grep --output references`, with the options that mean something for it."""
+    others = {"output", "context", "before", "after", "multiline", "fixed", "documents", "symbols"}
+    parameters = options.parameters(GREP_FILES.arguments, POSITIONAL[GREP_FILES.name], several_paths=True)
+    return subcommand(
+        "refs",
+        partial(_run, GREP_FILES.name, _matched, output="references"),
+        *(_named(parameter) for parameter in parameters if parameter.name not in others),
+        json_option(),
+        *where_options(),
+        words="Show who uses a name: definitions, calls, imports, other uses, text and comments, by name.",
+    )
+
+
+def _named(parameter: click.Parameter) -> click.Parameter:
+    """The parameter; the pattern is a name here."""
+    if parameter.name == "pattern":
+        parameter.help = "A name, found as a whole word"  # type: ignore[attr-defined]  # of an argument with help
+    return parameter
+
+
 def _matched(reply: Reply, arguments: Mapping[str, Fact]) -> bool:
     return reply.facts["shown"] != 0
 
@@ -69,8 +91,10 @@ def _fits(reply: Reply, arguments: Mapping[str, Fact]) -> bool:
 read = _command(READ_FILE, always)
 outline = _outline_command()
 grep = _command(GREP_FILES, _matched)
+refs = _refs_command()
 find = _command(FIND_RELEVANT, _matched)
 ls = _command(LIST_DIRECTORY, _fits)
+git = _command(GIT_TOOL, always)
 
 
 # -----------------------------------------------------------------------------

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from readroom.core.session.instances import Instances
     from readroom.core.since import Since
     from readroom.core.since.authors import Authors
+    from readroom.core.stores.promises import Promises
 
 
 def _of_past(tool: str, **arguments: Fact) -> tuple[str, dict[str, Fact]]:
@@ -87,9 +88,10 @@ class Workspace(Closeable):
         self.folders = config.folders_of(self._store, self.settings)
         self._first: FirstWords | None = None
         if self.folders:
-            from readroom.core.session.first_words import FirstWords  # few workspaces have several
+            from readroom.core.session.first_words import of_folders  # few workspaces have several
 
-            self._first = FirstWords(config.about_folders(self.folders), self.gatekeeper)
+            facts = [one.facts for one in self.folders]
+            self._first = of_folders(config.about_folders(self.folders), facts, self.gatekeeper)
 
     def read(self, /, path: str, **options: Fact) -> Reply:
         """Read a window of a file; options are those of `read_file`. Raises ReadroomError."""
@@ -134,6 +136,10 @@ class Workspace(Closeable):
         """Apply a unified diff or a V4A patch, all files or none; as `apply_patch`. Raises ReadroomError."""
         return self.perform("apply_patch", {"patch": patch, **options})
 
+    def git(self, /, show: str, path: str = ".", **options: Fact) -> Reply:
+        """Show changes, a log or a blame; options are those of the tool `git`. Raises ReadroomError."""
+        return self.perform("git", {"show": show, "path": path, **options})
+
     def run(self, /, command: str, **options: Fact) -> Reply:
         """Run a command where policy allows it; options are those of `run_command`. Raises ReadroomError."""
         return self.perform("run_command", {"command": command, **options})
@@ -171,6 +177,11 @@ class Workspace(Closeable):
         return self.perform(*_of_past(history.FORGET, path=path, all=all), contract_name=history.CONTRACT)
 
     @property
+    def promises(self) -> Promises:
+        """What holds in its store, and by what: `confinement`, race-free opening, exchange, locks."""
+        return self._store.promises
+
+    @property
     def runs_commands(self) -> bool:
         """Whether policy allows commands."""
         return self.engine.commands is not None
@@ -204,7 +215,7 @@ class Workspace(Closeable):
         """The contract of that name, configured for this workspace. Raises BadValue if there is none."""
         if name not in self._records:
             record = replace(contract(name, self.setup(name)), runs=self.runs_commands)
-            if self._first is not None:
+            if self.folders and self._first is not None:
                 record = replace(record, instructions=f"{record.instructions} {self._first.words}".strip())
             if name == "native" and self.settings.history.tool:
                 from readroom.core.contracts.native.past import PAST
@@ -348,7 +359,7 @@ class Workspace(Closeable):
         if record.seconds is not None:
             deadline = deadline.within(record.seconds)
         engine = self._engine_for(record, bound.request, caller)
-        first = self._first if self._first is not None and self._first.are_due(caller) else None
+        first = self._due(caller)
         if bound.store is not None:
             visit.news = None  # it is about files elsewhere
             engine = self._where(bound.store, caller, deadline).engine
@@ -396,7 +407,18 @@ class Workspace(Closeable):
         return self.engine if of_the_past else self.view(caller)
 
     def _room(self, cap: Cap, caller: Caller) -> Cap:
-        return cap if self._first is None else self._first.room(cap, caller)
+        first = self._due(caller)
+        return cap if first is None else first.room(cap, caller)
+
+    def _due(self, caller: Caller) -> FirstWords | None:
+        """What the reply to that caller ends with, if it is the first one of its conversation."""
+        if self._first is None:
+            if caller is ANONYMOUS or caller.face == "cli":
+                return None
+            from readroom.core.session.first_words import of_store  # nobody reads it at a shell
+
+            self._first = of_store(self.promises, self.gatekeeper)
+        return self._first if self._first.are_due(caller) else None
 
     @property
     def _authors(self) -> Authors:

@@ -274,14 +274,14 @@ class Server:
             place = self._unsaid.pop()
         except IndexError:  # another thread has said it
             return result
-        confinement = sender.access.workspace.guard.store.confinement
-        return place.shown_with(result, confinement, in_text=self._record.name == NATIVE)
+        promises = sender.access.workspace.guard.store.promises
+        return place.shown_with(result, promises, in_text=self._record.name == NATIVE)
 
     def _room(self, cap: int | None, sender: Sender) -> int | None:
         """The cap on a reply that will have a line about the place."""
         if not self._unsaid:
             return cap
-        line = self._unsaid[0].line(sender.access.workspace.guard.store.confinement)
+        line = self._unsaid[0].line(sender.access.workspace.guard.store.promises)
         most = self._record.reply_bytes if cap is None else min(cap, self._record.reply_bytes)
         return max(1, most - len(line.encode()) - 1)
 

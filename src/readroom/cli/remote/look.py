@@ -15,6 +15,7 @@ from readroom.cli.remote.address import Address
 from readroom.cli.remote.near import Far, Near
 from readroom.core.errors import NotFound, StoreFailed
 from readroom.core.release import VERSION
+from readroom.core.stores.promises import OPENING, Keeper
 
 
 class Seen(Struct, frozen=True):
@@ -22,12 +23,12 @@ class Seen(Struct, frozen=True):
 
     Attributes:
         far: Versions there, the system and the processor.
-        confinement: How links are kept inside the folder there.
+        opening: What keeps paths and links inside the folder there.
         seconds: How long it took.
     """
 
     far: Far
-    confinement: str
+    opening: Keeper
     seconds: float
 
     @property
@@ -60,10 +61,19 @@ def look(address: Address) -> Seen:
         raise NotFound(str(address), advice="Give the address of a folder.")
     try:
         facts = json.loads(pieces[frames.OUTPUT])["_meta"]["readroom/facts"]
-        return Seen(far, str(facts["confinement"]), time.monotonic() - began)
+        return Seen(far, _opening(facts), time.monotonic() - began)
     except (ValueError, KeyError, TypeError):
         said = pieces[frames.ERRORS].decode("utf-8", "replace").strip().removeprefix("readroom: ")
         raise StoreFailed(str(address), said or "it is not said why", "Mend that there.") from None
+
+
+def _opening(facts: Mapping[str, Any]) -> Keeper:
+    """Who keeps paths inside there; earlier versions said it in one word."""
+    word = facts["promises"]["opening"] if "promises" in facts else _EARLIER[facts["confinement"]]
+    return word if word in OPENING else "none"
+
+
+_EARLIER: Mapping[str, Keeper] = {"kernel": "kernel", "walk": "readroom"}
 
 
 def _asked(address: Address, words: Sequence[str]) -> tuple[Far, Mapping[bytes, bytearray]]:

@@ -52,6 +52,7 @@ ROWS = {
     ),
     "history": Registered("readroom.core.contracts.history.record:HISTORY", is_served=False),
     "deepagents": Registered("readroom.adapters.deepagents.contract:DEEPAGENTS", is_served=False),
+    "sandbox": Registered("readroom.adapters.sandboxes.contract:SANDBOX", is_served=False),
 }
 """A new contract is a folder and a row here."""
 

@@ -67,16 +67,28 @@ class ListPlace(Struct, frozen=True, order=True):
 
 
 def write_cursor(request: ListRequest, value: int, path: str) -> str:
-    """The cursor that continues `request` after the entry."""
-    place = as_value(path) if request.sort == "name" else f"{value}.{as_value(path)}"
-    return f"{_fingerprint(request)}.{place}"
+    """The cursor that continues `request` after the entry: its value, or how many come before it."""
+    if request.sort == "name":
+        before = f"{_BEFORE}{value}" if value else ""
+        return f"{_fingerprint(request)}{before}.{as_value(path)}"
+    return f"{_fingerprint(request)}.{value}.{as_value(path)}"
+
+
+_BEFORE = "+"
+"""Before the number of entries that come before a place in the order of names, where they are not counted
+again."""
 
 
 def read_cursor(request: ListRequest) -> ListPlace | None:
     """The place after which `request` continues; None at the beginning. Raises BadCursor."""
     if request.cursor is None:
         return None
-    place, value = _rest(request, request.cursor, _fingerprint(request)), "0"
+    begins, _, place = request.cursor.partition(".")
+    value = "0"
+    if request.sort == "name":
+        begins, plus, value = begins.partition(_BEFORE)
+        value = value if plus else "0"
+    place = _rest(request, f"{begins}.{place}", _fingerprint(request))
     if request.sort != "name":
         value, _, place = place.partition(".")
     try:
@@ -180,6 +192,80 @@ def _grep_fingerprint(request: GrepRequest) -> str:
         ),
     )
     return _digest(order, _GREP_DIGITS)
+
+
+# -----------------------------------------------------------------------------
+# Places of a name: where their search began, and the last row that was shown.
+# -----------------------------------------------------------------------------
+
+
+class UsesPlace(Struct, frozen=True):
+    """The place of a row: its kind by number, and its line in a file of a rank."""
+
+    kind: int
+    rank: tuple[int, ...]
+    path: str
+    line: int
+
+    def key(self, *, by_path: bool) -> tuple[object, ...]:
+        """The sort key by kind, or by path."""
+        line = (self.rank, path_key(self.path), self.line)
+        return (*line, self.kind) if by_path else (self.kind, *line)
+
+    def is_beside(self, other: UsesPlace) -> bool:
+        """Whether both are in one line."""
+        return self.key(by_path=True)[:-1] == other.key(by_path=True)[:-1]
+
+
+class UsesCursor(Struct, frozen=True):
+    """The place where the rows of a batch of lines continue.
+
+    Attributes:
+        start: The cursor of the search where the batch begins, without its fingerprint; None: its beginning.
+        lines: How many lines the batch has; 0 if it is a new one.
+        place: The last row that was shown; None for none.
+    """
+
+    start: str | None = None
+    lines: int = 0
+    place: UsesPlace | None = None
+
+
+def write_uses_cursor(request: GrepRequest, cursor: UsesCursor) -> str:
+    """The cursor that continues `request` there."""
+    place, path, numbers = cursor.place, "", [str(cursor.lines)]
+    if place is not None:
+        path = as_value(place.path)
+        numbers += [str(len(path)), str(place.kind), str(place.line), *map(str, place.rank)]
+    start = "" if cursor.start is None else cursor.start
+    return ".".join((_uses_fingerprint(request), "_".join(numbers), path + start))
+
+
+def read_uses_cursor(request: GrepRequest) -> UsesCursor:
+    """Where `request` continues. Raises BadCursor."""
+    if request.cursor is None:
+        return UsesCursor()
+    rest = _rest(request, request.cursor, _uses_fingerprint(request))
+    numbers, _, text = rest.partition(".")
+    try:
+        lines, *more = map(_natural, numbers.split("_"))
+        if not more:
+            return UsesCursor(text or None, lines)
+        size, kind, line, *rank = more
+        place = UsesPlace(kind, tuple(rank), parse(text[:size]), line)
+    except _UNREADABLE:
+        raise _not_given(request, "a search") from None
+    return UsesCursor(text[size:] or None, lines, place)
+
+
+def _uses_fingerprint(request: GrepRequest) -> str:
+    # Without an order, rows come by kind.
+    return _digest((_grep_fingerprint(request), request.sort), _GREP_DIGITS)
+
+
+def within_uses(search: GrepRequest, start: str) -> str:
+    """The cursor of the search that finds the lines, from that of its places."""
+    return f"{_grep_fingerprint(search)}.{start}"
 
 
 # -----------------------------------------------------------------------------

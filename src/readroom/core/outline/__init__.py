@@ -111,7 +111,7 @@ def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline, *, i
             walk = Walk(cut, grammar, deadline, parsing.part)
             return Outline(language, walk.items(tree.root_node), _TOO_DEEP if walk.too_deep else None)
     require_shallow(source, text)
-    parsing, tree = _best(source, grammar, deadline, memory)
+    parsing, tree = best_tree(source, grammar, deadline, memory)
     walk = Walk(whole(source), parsing.grammar, deadline, parsing.part)
     items = walk.items(tree.root_node)
     from readroom.core.outline.certain import bare_bodies, damage_of, with_ends
@@ -136,8 +136,13 @@ def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline, *, i
     return Outline(language, items, partial, tuple(errors[:OUTLINE_ERRORS]))
 
 
-def _best(source: bytes, grammar: Grammar, deadline: Deadline, memory_kib: int) -> tuple[Parsing, Tree]:
-    """The tree of a text, from the grammar of its language or from one that fits better."""
+def best_tree(source: bytes, grammar: Grammar, deadline: Deadline, memory_kib: int) -> tuple[Parsing, Tree]:
+    """The tree of a text, from the grammar of its language or from one that fits better.
+
+    Raises:
+        TimedOut, Cancelled: From the deadline.
+        Unparsable: It takes too much memory to parse.
+    """
     parsing = Parsing(source, grammar, deadline, memory_kib)
     tree = parsing.whole()
     if not tree.root_node.has_error or grammar.other is None or grammar.other_if is None:

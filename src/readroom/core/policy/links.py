@@ -14,6 +14,7 @@ import posixpath
 import time
 from collections import deque
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from typing import final
 
 from msgspec import Struct
@@ -88,6 +89,16 @@ class LinkSearch:
 
     def links(self) -> LinkedNames:
         """The links that are there now; folders that cannot be read are skipped."""
+        if not getattr(self._store, "has_links", True):
+            return LinkedNames({})
+        with ExitStack() as held:
+            if self._store.folder is None:
+                # A store that tells a whole tree at once does so while its topmost folder is looked at.
+                with suppress(ReadroomError):
+                    deque(held.enter_context(self._store.open_folder(ROOT)).names(_NAMES), maxlen=0)
+            return self._found()
+
+    def _found(self) -> LinkedNames:
         links: dict[WorkPath, list[WorkPath]] = {}
         pending, before, now = deque([ROOT]), self._seen, dict[WorkPath, _Seen]()
         while pending and len(now) < LINK_FOLDERS:

@@ -113,7 +113,13 @@ def less_of_read(request: values.ReadRequest, level: Level) -> values.ReadReques
 
 def less_of_grep(request: values.GrepRequest, level: Level) -> values.GrepRequest:
     """Counts of matches, at every level."""
-    return replace(request, output="count", cursor=None) if request.output == "content" else request
+    if request.output == "references":
+        from readroom.core.search.names import whole_word  # of a budget that runs low
+
+        request = replace(request, pattern=whole_word(request.pattern), fixed=False, kinds=())
+    if request.output not in ("content", "references"):
+        return request
+    return replace(request, output="count", cursor=None)
 
 
 def less_of_find(request: values.FindRequest, level: Level) -> values.FindRequest:

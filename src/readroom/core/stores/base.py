@@ -9,7 +9,7 @@ root, which is ".".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
 
@@ -17,6 +17,7 @@ from readroom.core.caller import Owner
 from readroom.core.closeable import Closeable
 from readroom.core.deadline import Deadline
 from readroom.core.paths import WorkPath
+from readroom.core.stores.promises import Promises
 from readroom.core.values import Bytes, Entry, EntryKind, Names, Stat, Version
 from readroom.core.values.commands import Lost
 from readroom.core.values.files import Warn
@@ -42,6 +43,16 @@ class Source(Bytes, Closeable, Protocol):
 
     def fileno(self) -> int | None:
         """A descriptor that a child process may read, at any position; None if there is none."""
+
+
+def is_far(source: object) -> bool:
+    """Whether each read of a source may be a request that costs time and money (`stores.spending`)."""
+    return getattr(source, "far", False)
+
+
+def keeps_identity(source: Source) -> bool:
+    """Whether the version of a source means the same file in every process."""
+    return source.fileno() is not None or getattr(source, "keeps_identity", False)
 
 
 class Folder(Closeable, Protocol):
@@ -75,11 +86,17 @@ class Folder(Closeable, Protocol):
         """A descriptor from which a child process may walk it; None if there is none."""
 
 
-CONFINED: Mapping[str, str] = {
-    "kernel": "links cannot lead out: the kernel resolves every path beneath the root (openat2)",
-    "walk": "links cannot lead out: every part of a path is opened by itself, following no link",
-}
-"""What `Store.confinement` means, for people and models."""
+@runtime_checkable
+class OrderedFolder(Folder, Protocol):
+    """A folder with any number of names, which come in their order: few are read for a page of them."""
+
+    @property
+    def unnamed(self) -> int:
+        """The number of entries seen so far that no path leads to."""
+
+    def in_order(self, least: str = "") -> Iterator[Names]:
+        """The names from `least` on in batches, each in no order and all after the batch before."""
+
 
 Step: TypeAlias = Callable[[WorkPath, bool], None]
 """Called with a name that is about to be removed, and whether it is a folder."""
@@ -330,8 +347,8 @@ class Store(Protocol):
         """The absolute paths by which callers and links may refer to the root."""
 
     @property
-    def confinement(self) -> str:
-        """The barrier that keeps links inside the root: "kernel", "walk"; "none" if nothing is outside."""
+    def promises(self) -> Promises:
+        """What holds here, and by what; found out once."""
 
     def require_root(self) -> None:
         """Raise StoreFailed if the name of the root means something else now."""

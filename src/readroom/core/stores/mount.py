@@ -17,6 +17,7 @@ from readroom.core.paths import OUTPUTS, ROOT, WorkPath
 from readroom.core.stores.base import Change, Leftover, WriteTarget
 from readroom.core.stores.local import LocalFolder, LocalSource, resolve
 from readroom.core.stores.outputs import OwnOutputs
+from readroom.core.stores.promises import Promises
 from readroom.core.values import Stat, Version
 from readroom.core.values.files import Warn
 
@@ -32,7 +33,7 @@ class OutputsMount:
 
     name = OUTPUTS
     roots = (str(OUTPUTS),)
-    confinement = "none"
+    promises = Promises(opening="readroom", exchange="none", locks="none", together="none")
 
     def __init__(self, outputs: OwnOutputs) -> None:
         self._outputs = outputs

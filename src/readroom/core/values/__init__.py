@@ -35,6 +35,9 @@ from readroom.core.values.find import FindRequest as FindRequest
 from readroom.core.values.find import FoundFile
 from readroom.core.values.history import PastRequest, PastResult
 from readroom.core.values.many import ReadManyRequest, ReadManyResult
+from readroom.core.values.matches import GrepFile as GrepFile
+from readroom.core.values.matches import GrepLine as GrepLine
+from readroom.core.values.matches import UseCounts, UseKind
 from readroom.core.values.options import NATIVE_READ, NATIVE_SEARCH, ReadOptions, SearchOptions
 from readroom.core.values.packing import ProgramRequest, ProgramResult
 
@@ -58,11 +61,11 @@ class Bytes(Protocol):
 
 ReadMode: TypeAlias = Literal["offset", "tail"]
 ReadView: TypeAlias = Literal["text", "outline", "full_outline", "formulas"]
-GrepOutput: TypeAlias = Literal["content", "files", "count"]
+GrepOutput: TypeAlias = Literal["content", "files", "count", "references"]
 GrepSort: TypeAlias = Literal["path", "relevance", "mtime"]
 ListSort: TypeAlias = Literal["name", "mtime", "size"]
 ListOrder: TypeAlias = ListSort | Literal["made", "locale"]
-"""Listings can also have the order of a dictionary, or that in which a store in memory was filled."""
+"""Listings can also have the order of a dictionary, or that in which a store was filled."""
 Include: TypeAlias = Literal["hidden", "ignored", "binary", "compressed", "archives"]
 ListInclude: TypeAlias = Literal["ignored"]
 """Listings show hidden names anyway, and never open files."""
@@ -94,7 +97,10 @@ class ReadRequest(Struct, frozen=True):
 
 
 class GrepRequest(Struct, frozen=True):
-    """A search below one path. The first `skip` matches are skipped."""
+    """A search below one path. The first `skip` matches are skipped.
+
+    With `output` references the pattern is a name, and `kinds` are those shown of its places, all if empty.
+    """
 
     pattern: str
     path: str = "."
@@ -113,6 +119,7 @@ class GrepRequest(Struct, frozen=True):
     timeout_s: float | None = None
     documents: bool = False
     symbols: bool = False
+    kinds: tuple[UseKind, ...] = ()
     skip: int = 0
     options: SearchOptions = NATIVE_SEARCH
 
@@ -214,38 +221,14 @@ class ReadResult(Struct, frozen=True):
         return self.start + len(self.lines) - 1 if self.lines else 0
 
 
-class GrepLine(Struct, frozen=True):
-    """One line of a search reply: a match or its context.
-
-    `text` is the preview; `column` is the column of its first character in the line, and `chars` the length
-    of the whole line, None if its end is too far away.  `part` is the part of a document that the number
-    counts in, `symbol` the definition that contains a match.
-    """
-
-    number: int
-    text: str
-    is_match: bool
-    column: int = 1
-    chars: int | None = 0
-    part: int | None = None
-    symbol: str | None = None
-
-
-class GrepFile(Struct, frozen=True):
-    """One file of a search reply. `matches` is the number of matching lines known so far."""
-
-    path: str
-    matches: int = 0
-    lines: Sequence[GrepLine] = ()
-
-
 class GrepResult(Struct, frozen=True):
     """The result of one search.
 
     `shown` counts matches (content) or files (files, count) in this reply.  `complete` is false if a limit
     or the deadline stopped the search; then `next` continues it.  With `reason` "unfinished" all files were
     reached, but some were not searched to their end: `omitted` has the requests that search just them.
-    `total_matches` also counts matches that are not shown, if the options of the request ask for it.
+    `total_matches` also counts matches that are not shown, if the options of the request ask for it.  Of
+    references, `uses` counts what was found; a file comes once for each of its kinds.
     """
 
     request: GrepRequest
@@ -259,6 +242,7 @@ class GrepResult(Struct, frozen=True):
     omitted: Sequence[Omission] = ()
     next: GrepRequest | None = None
     warnings: Sequence[Warn] = ()
+    uses: UseCounts | None = None
 
 
 class ListEntry(Struct, frozen=True):

@@ -27,6 +27,7 @@ from readroom.core.policy.guard import Guard
 from readroom.core.quoting import quote
 from readroom.core.session.expansions import TempSpool
 from readroom.core.stores.base import Change, Leftover, Source, WriteTarget
+from readroom.core.stores.promises import Promises
 from readroom.core.values import Bytes, Entry, EntryKind, ListRequest, Names, Stat, Version
 from readroom.core.values.files import Warn
 from readroom.documents.containers.members import (
@@ -208,6 +209,10 @@ CONTAINER_HOPS = 16
 """Links followed for one name inside an archive, because loops have no end."""
 
 
+MEMBERS = Promises(opening="store", exchange="none", locks="none", together="none")
+"""Members are found in the archive as it was opened, and nothing is written to them."""
+
+
 @final
 class MemberStore(Struct, dict=True):
     """The members of one archive, for one call."""
@@ -215,7 +220,7 @@ class MemberStore(Struct, dict=True):
     origin: Origin
     contents: Contents
     deadline: Deadline
-    confinement: str = "none"
+    promises: Promises = MEMBERS
     folder: None = None
     roots: tuple[str, ...] = ()
     _outer: list[Guard] = field(default_factory=list)

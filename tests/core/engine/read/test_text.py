@@ -538,7 +538,7 @@ class Restless:
         self._change = change
         self.reads = 0
         self.name, self.folder, self.roots = store.name, store.folder, store.roots
-        self.confinement = store.confinement
+        self.promises = store.promises
 
     def require_root(self) -> None:
         self._store.require_root()

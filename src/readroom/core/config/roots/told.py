@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
 from readroom.core.config.settings import Settings
 from readroom.core.paths import ROOT
 from readroom.core.stores.base import Store
+from readroom.core.stores.promises import Promises, differing
 from readroom.core.stores.roots.joined import JoinedStore
 
 
@@ -18,16 +20,28 @@ class FolderFacts(Struct, frozen=True):
     Attributes:
         name: The name in paths; "." for the first.
         path: Its absolute path; None where it is no folder of this machine.
+        at: The name of its store for people.
         read_only: Whether nothing in it may be changed.
-        confinement: The barrier that keeps links inside it: "kernel", "walk" or "none".
+        promises: What holds in it, and by what.
         commands: Whether commands see it.
     """
 
     name: str
     path: str | None
+    at: str
     read_only: bool
-    confinement: str
+    promises: Promises
     commands: bool
+
+    @property
+    def confinement(self) -> str:
+        """Whether the kernel keeps every path inside it: "kernel" or "none"."""
+        return self.promises.confinement
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What callers are told of it with the first reply."""
+        return {"name": self.name, "read_only": self.read_only, **self.promises.facts}
 
 
 def described(store: Store, settings: Settings) -> Sequence[FolderFacts]:
@@ -39,8 +53,9 @@ def described(store: Store, settings: Settings) -> Sequence[FolderFacts]:
         FolderFacts(
             root.place.at,
             root.store.folder,
+            root.store.name,
             own.changes.read_only,
-            root.store.confinement,
+            root.store.promises,
             runs and root.store.folder is not None and not own.commands.forbidden_by,
         )
         for root, own in every
@@ -59,15 +74,17 @@ def _rights(folder: FolderFacts) -> str:
     return f"{rights}, {folder.path} for commands" if folder.commands and folder.name != ROOT else rights
 
 
-_CONFINED = {
-    "kernel": "Links stay inside each folder (by the kernel)",
-    "walk": "Links stay inside each folder (checked part by part)",
-    "none": "No folder has links that lead out",
-}
-
-
 def _confined(folders: Sequence[FolderFacts]) -> str:
-    kinds = dict.fromkeys(one.confinement for one in folders)
+    """What keeps links inside, or what is not the same there; of each kind of folder once."""
+    kinds: dict[str, list[str]] = {}
+    for one in folders:
+        kinds.setdefault(differing(one.promises), []).append(one.name)
     if len(kinds) == 1:
-        return _CONFINED[folders[0].confinement]
-    return "Confinement of links: " + ", ".join(f"{one.name} {one.confinement}" for one in folders)
+        (words,) = kinds
+        return f"Each: {words}" if words else "Links stay inside each folder (by the kernel)"
+    named = (
+        f"{', '.join('the first' if name == ROOT else name for name in names)}: {words}"
+        for words, names in kinds.items()
+        if words
+    )
+    return f"Not the same: {'. '.join(named)}"

@@ -29,6 +29,7 @@ from readroom.core.contracts.native import search
 from readroom.core.contracts.native import several as native_several
 from readroom.core.contracts.native.calls import GREP, LIST, READ, to_call
 from readroom.core.contracts.native.changes import EDIT_FILE, RUN_COMMAND, WRITE_FILE
+from readroom.core.contracts.native.git import GIT_TOOL
 from readroom.core.contracts.native.names import APPLY_PATCH, CHANGE_FILES
 from readroom.core.contracts.native.render import entry_bytes, render_list
 from readroom.core.contracts.schema import DIGITS, NEVER_ZERO, into
@@ -49,6 +50,7 @@ from readroom.core.values.changes import (
 )
 from readroom.core.values.commands import RunResult, StartedResult, WatchResult
 from readroom.core.values.files import OUTLINES
+from readroom.core.values.matches import UseKind
 
 Globs = str | list[str]
 
@@ -108,6 +110,7 @@ class GrepArguments(msgspec.Struct, frozen=True, kw_only=True):
     documents: Annotated[bool, Meta(description="Also PDF, Office, notebooks, mail")] = False
     sort: Annotated[values.GrepSort, Meta(description="Order of files")] | None = None
     symbols: Annotated[bool, Meta(description="Name the definition around each match")] = False
+    kinds: Annotated[list[UseKind], Meta(description="Only these references")] | None = None
     limit: Annotated[int, Meta(ge=1, description="Maximum matches", extra=NEVER_ZERO)] | None = None
     cursor: Cursor | None = None
     timeout_s: Annotated[float, Meta(gt=0, le=limits.GREP_MAX_TIMEOUT_S, extra=NEVER_ZERO)] | None = None
@@ -151,7 +154,18 @@ def _to_grep(arguments: GrepArguments) -> values.GrepRequest:
         before=arguments.before or around,
         after=arguments.after or around,
         include=frozenset(arguments.include or ()),
+        kinds=tuple(dict.fromkeys(arguments.kinds or ())),
     )
+    if request.kinds and request.output == "content":
+        request = replace(request, output="references")
+    if request.kinds and request.output != "references":
+        raise BadValue(
+            "kinds",
+            list(request.kinds),
+            "are of references, which are not counted or listed by file",
+            'Send output="references".',
+            next_request=replace(request, output="references"),
+        )
     within = "documents" if arguments.documents else "archives" if "archives" in request.include else ""
     if within and arguments.sort not in (None, "path"):
         raise BadValue(
@@ -193,7 +207,10 @@ READ_FILE = Tool(
 GREP_FILES = Tool(
     name=GREP,
     title="Search file contents",
-    description="Search file contents; hidden, ignored and binary files and archives need `include`.",
+    description=(
+        "Search file contents; hidden, ignored and binary files and archives need `include`. "
+        'output="references": `pattern` is a name, shown by definition, call, import.'
+    ),
     arguments=GrepArguments,
     to_request=_to_grep,
 )
@@ -264,6 +281,7 @@ NATIVE = Contract(
         WRITE_FILE,
         CHANGE_FILES,
         APPLY_PATCH,
+        GIT_TOOL,
     ),
     reply_bytes=limits.REPLY_BYTES,
     raisable=True,

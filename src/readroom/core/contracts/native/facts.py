@@ -138,8 +138,17 @@ def of_grep(result: values.GrepResult, own_call: OwnCall = to_call) -> dict[str,
         "output": result.request.output,
         "files": [_grep_file(file) for file in result.files],
         **named(result, "shown", "complete", "reason", "searched_files", "total_files"),
+        **_uses(result),
         **common(result.omitted, result.next, result.warnings, own_call),
     }
+
+
+def _uses(result: values.GrepResult) -> dict[str, values.Fact]:
+    """What was found of a name, by kind; null for another search."""
+    if result.uses is None:
+        return dict.fromkeys(("kinds", "unlabelled", "files_with_matches"))
+    kinds: dict[str, values.Fact] = {**result.uses.kinds}
+    return {"kinds": kinds, **named(result.uses, "unlabelled", "files_with_matches")}
 
 
 def of_list(result: values.ListResult, own_call: OwnCall = to_call) -> dict[str, values.Fact]:
@@ -288,6 +297,9 @@ def _grep_file(file: values.GrepFile) -> dict[str, values.Fact]:
                 "column": line.column,
                 "chars": line.chars,
                 **({} if line.symbol is None else {"symbol": line.symbol}),
+                **(
+                    {} if line.kind is None else named(line, "kind", "certain") | {"columns": [*line.columns]}
+                ),
             }
             for line in file.lines
         ],

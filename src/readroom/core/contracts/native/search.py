@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Annotated
 
@@ -30,6 +30,7 @@ from readroom.core.limits.find import FIND_BUDGET_TOKENS, FIND_REPEATED_CHARS
 from readroom.core.quoting import as_value, quote
 from readroom.core.text.select import byte_size
 from readroom.core.values.find import FindInclude, FindOutput, FoundFile, Passage, Reason
+from readroom.core.values.matches import USE_KINDS, UseCounts, UseKind
 
 
 def file_bytes(file: values.GrepFile) -> int:
@@ -39,7 +40,8 @@ def file_bytes(file: values.GrepFile) -> int:
 
 def line_bytes(line: values.GrepLine) -> int:
     """The bytes of a found line, with the definition around it."""
-    return len(_found_line(line).encode()) + 1 + native_outline.symbol_bytes(line)
+    worded = _found_line(line) if line.kind is None else _told_line(line)
+    return len(worded.encode()) + 1 + native_outline.symbol_bytes(line)
 
 
 def render_grep(result: values.GrepResult, cap: values.Cap) -> values.Reply:
@@ -53,7 +55,8 @@ def _grep_text(result: values.GrepResult, cap: values.Cap) -> str:
         rows.append(
             _file_line(file) if result.request.output != "count" else f"{file.matches}\t{quote(file.path)}"
         )
-        rows.extend(native_outline.with_symbols(file.lines, _found_line))
+        worded = _told_line if result.uses is not None and file.kind is None else _found_line
+        rows.extend(native_outline.with_symbols(file.lines, worded))
     asides: list[str | Aside] = [*_coverage(result), *_warnings(result), *_not_searched(result)]
     # How a place in a document is read.
     asides += in_documents(
@@ -74,15 +77,17 @@ def _warnings(result: values.GrepResult | values.FindResult) -> list[str]:
 
 
 def _grep_header(result: values.GrepResult) -> str:
-    unit = "match" if result.request.output == "content" else "file"
+    unit = "match" if result.request.output in ("content", "references") else "file"
     count = f"{result.shown} {unit}{'' if result.shown == 1 else 'es' if unit == 'match' else 's'}"
     if unit == "match":
-        count += f" in {len(result.files)} file{'' if len(result.files) == 1 else 's'}"
+        files = len({file.path for file in result.files})
+        count += f" in {files} file{'' if files == 1 else 's'}"
+    found = "" if result.uses is None else _uses(result.uses)
     if result.reason == "unfinished":
-        return f"{count} (not all files were searched completely)"
+        return f"{count} (not all files were searched completely){found}"
     if result.complete or not result.reason:
-        return count
-    return f"{count} (not all: {_WHY.get(result.reason, result.reason)})"
+        return f"{count}{found}"
+    return f"{count} (not all: {_WHY.get(result.reason, result.reason)}){found}"
 
 
 _WHY = {"limit": "limit reached", "reply_cap": "reply full", "timeout": "out of time"}
@@ -128,15 +133,34 @@ def _not_searched(result: values.GrepResult) -> list[str | Aside]:
 
 
 def _file_line(file: values.GrepFile) -> str:
-    return quote(file.path)
+    return quote(file.path) if file.kind is None else f"{_OF_KIND[file.kind]} in {quote(file.path)}"
+
+
+_OF_KIND: Mapping[UseKind, str] = {kind: kind if kind == "text" else f"{kind}s" for kind in USE_KINDS}
+"""The words for several places of a kind."""
+
+
+def _uses(uses: UseCounts) -> str:
+    """What was found of a name, for the first line of a reply."""
+    counts = (
+        f"{count:,} {kind if count == 1 else _OF_KIND[kind]}" for kind, count in uses.kinds.items() if count
+    )
+    return f" | by name: {', '.join(counts) or 'nothing'}"
 
 
 def _found_line(line: values.GrepLine) -> str:
     before = "…" if line.column > 1 else ""
     after = "…" if line.chars is None or line.column - 1 + len(line.text) < line.chars else ""
     mark = "" if line.is_match else "-"
+    doubt = "" if line.certain else native_outline.UNCERTAIN
     where = "" if line.part is None else f"p{line.part}:"
-    return f"{where}{line.number}{mark}\t{before}{line.text}{after}"
+    return f"{where}{line.number}{mark}{doubt}\t{before}{line.text}{after}"
+
+
+def _told_line(line: values.GrepLine) -> str:
+    """A found line with its kind."""
+    number, _, text = _found_line(line).partition("\t")
+    return f"{number} {line.kind}\t{text}"
 
 
 # -----------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from readroom.core.engine.grep.brought import SearchesArchives
 from readroom.core.engine.grep.candidates import FIRST, PLAIN, WIDE, Rounds, SecondRound, rounds_below
 from readroom.core.engine.grep.file import GONE, UNREADABLE, FileSearch, Opened, Searcher
 from readroom.core.engine.grep.order import UNRANKED, Ranked, Relevance, by_age
-from readroom.core.engine.grep.page import Last, Page, Symbols, part_of, place_in, uncounted
+from readroom.core.engine.grep.page import Collects, Last, Page, Symbols, part_of, place_in, uncounted
 from readroom.core.engine.grep.process import globs_of_type, pattern_of, require_usable
 from readroom.core.engine.scope import Scope, join_below, reading_of, relative_to
 from readroom.core.engine.services import Job, Services
@@ -40,7 +40,8 @@ from readroom.core.limits import GREP_MAX_TIMEOUT_S
 from readroom.core.paths import ROOT, WorkPath
 from readroom.core.policy.guard import Guard
 from readroom.core.search.pattern import Pattern
-from readroom.core.stores.base import Folder, Source
+from readroom.core.stores.base import Folder, OrderedFolder, Source
+from readroom.core.stores.spending import spending
 from readroom.core.values import EntryKind, GrepRequest, GrepResult, Omission, Warn
 
 _REPORT_EVERY = 64
@@ -59,13 +60,25 @@ def perform(services: Services, job: Job[GrepRequest], *, confined: bool = True)
         MissingProgram: rg is not installed, or is too old.
         Cancelled: The caller went away.
     """
+    with spending() as cost:
+        if job.request.output != "references":
+            return cost.told(_searched(services, job, None, confined=confined))
+        from readroom.core.engine.grep.references import told_apart  # few searches ask for it
+
+        return cost.told(told_apart(job, services.limits, partial(_searched, services, confined=confined)))
+
+
+def _searched(
+    services: Services, job: Job[GrepRequest], page: Collects | None, *, confined: bool
+) -> GrepResult:
+    """Search, and let `page` take the matches; None for one that shows them."""
     guard, limits, request, deadline = services.guard, services.limits, job.request, job.deadline
     seconds = min(request.timeout_s or limits.grep_timeout_s, GREP_MAX_TIMEOUT_S)
     require_usable(request)
     # Outside the time limit of the search: whether a pattern is valid does not depend on it.
     pattern = pattern_of(request, deadline, local=_is_local(guard, request) and not request.documents)
     within = deadline.within(seconds)
-    search = _Search(services, job, pattern, within, seconds, confined)
+    search = _Search(services, job, pattern, within, seconds, confined, page)
     if request.documents and table().documents:
         room = services.documents()
         search.files.documents = provided("search")(room, request, pattern, limits, within, guard)
@@ -100,6 +113,7 @@ class _Search:
         deadline: Deadline,
         seconds: float,
         confined: bool,
+        page: Collects | None,
     ) -> None:
         guard, limits, request = services.guard, services.limits, job.request
         self._guard = guard
@@ -112,7 +126,7 @@ class _Search:
         self._confined = confined
         self._pattern = pattern
         symbols = Symbols(deadline) if request.symbols else None
-        self._page = Page(request, limits, job.cap, symbols)
+        self._page: Collects = page or Page(request, limits, job.cap, symbols)
         self._left = left.Left(request, seconds, symbols)
         self._searcher = Searcher(request, pattern, self._left, local=self._local)
         shared = (self._searcher, self._page, self._left, self._cursor, deadline, seconds)
@@ -120,7 +134,7 @@ class _Search:
         self.archives: SearchesArchives | None = None
         self._examined = 0
         self._counting = False
-        self._saw_second = False
+        self._saw_second = self._in_pages = False
         self._second: SecondRound | None = None
         self._top = ROOT
 
@@ -176,6 +190,7 @@ class _Search:
     def folder(self, top: Folder) -> GrepResult:
         """Search everything below a folder."""
         self._top = top.real
+        self._in_pages = isinstance(top, OrderedFolder)
         scope = Scope(self._guard, self._request, top.real, globs_of_type(self._request))
         searched = {*self._request.include, *(["documents"] if self._request.documents else [])}
         self._left.names = Unsearched(self._guard, self._request.path, top.real, scope, searched)
@@ -206,7 +221,8 @@ class _Search:
             if stopped is not None:
                 return stopped
         # Without rg the first round saw all files, and knows whether any is left for the second.
-        if self._page.goes_on and (self._local or self._cursor is not None or self._saw_second):
+        left_over = self._local or self._cursor is not None or self._saw_second
+        if self._page.goes_on and left_over and not self._in_pages:
             stopped = self._round(rounds, WIDE, None)
             if stopped is not None:
                 return stopped
@@ -245,7 +261,7 @@ class _Search:
             # Close it now rather than when it is collected: it holds a process.
             with closing(finder.files(cursor)) as files:
                 for current in files:
-                    if not self._examine(current, wide=rank == WIDE):
+                    if not self._examine(current, wide=None if self._in_pages else rank == WIDE):
                         break
                     current = None
         except TimedOut:
@@ -385,6 +401,7 @@ class _Search:
             self._left.text(file.path, file.read, file.size, 0)
         if rounds.second is not None and not rounds.second.texts_known:
             self._left.remarks.insert(0, left.TEXTS_UNKNOWN)
+        self._left.unnamed = max(self._left.unnamed, rounds.noted.unnamed)
         self._left.unreadable += sorted(set(rounds.noted.unreadable).difference(self._left.unreadable))
 
     # --- the result ---------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from readroom.core.deadline import Deadline
 from readroom.core.engine.grep.candidates import Rounds
-from readroom.core.engine.grep.page import Page, Reached
+from readroom.core.engine.grep.page import Collects, Reached
 from readroom.core.engine.scope import Scope
 from readroom.core.paths import WorkPath
 from readroom.core.stores.base import Folder, Source
@@ -21,7 +21,7 @@ class SearchesDocuments(Protocol):
     def show(
         self,
         source: Source,
-        page: Page,
+        page: Collects,
         path: WorkPath,
         relative: str,
         after: int,

@@ -7,8 +7,9 @@ measures it.  A line that was added stays.  Context lines shared by neighbouring
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, NamedTuple, TypeAlias, final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Literal, NamedTuple, Protocol, TypeAlias, final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -41,10 +42,10 @@ Full: TypeAlias = Literal["limit", "reply_cap"]
 Part: TypeAlias = tuple[int | None, Searched, int | None]
 """A part of a document, its matches, and the place at its end; a file is one part without a number."""
 
-_SHORTEST = 16
+SHORTEST = 16
 """Length of a preview below which it is not shortened further."""
 
-_CURSOR_BYTES = 48
+CURSOR_BYTES = 48
 """Size of a cursor without its path."""
 
 _COUNT_BYTES = 12
@@ -111,6 +112,50 @@ def uncounted(result: GrepResult) -> GrepResult:
     )
 
 
+def room_for(request: GrepRequest, cap: Cap) -> int:
+    """The bytes of a reply that its matches may take."""
+    assert cap.measure.search is not None, "the contract has a search"
+    again = json.dumps([request.pattern, request.glob, request.type], ensure_ascii=False)
+    room = cap.size - cap.measure.frame(request.path) - len(again.encode("utf-8", "replace"))
+    maximum = cap.measure.search.content_bytes
+    return room if maximum is None else min(room, maximum)
+
+
+class Collects(Protocol):
+    """What takes the matches of a search: a page, or what sorts them first.
+
+    Attributes:
+        files: In the order they were added; at least the last one.
+        shown: Matching lines, or files if no lines are asked for.
+        full: Why no more fits; None while there is room.
+        last: The file and line up to which everything is taken.
+        rank: Of the file that is being added, for `last`.
+        matches: Matching lines so far, including those that were skipped or not shown.
+        omitted: The parts of lines that are not shown.
+    """
+
+    files: list[GrepFile]
+    shown: int
+    full: Full | None
+    last: Last | None
+    rank: tuple[int, ...]
+    matches: int
+    omitted: list[Omission]
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether more is wanted, to be shown or only to be counted."""
+
+    def filled(self) -> float:
+        """How much of the page is used, from 0 to 1."""
+
+    def add_file(self, path: WorkPath, relative: str, matches: int) -> bool:
+        """Add a file without its lines; False when no more are wanted."""
+
+    def add_lines(self, path: WorkPath, relative: str, parts: Iterable[Part], after: int) -> bool:
+        """Add the matching lines of a file after a line; False when no more are wanted."""
+
+
 PREVIEW_CHARS = 500
 """A matched line is previewed around its first match. claude-code, pi, crush, kilo: 500."""
 
@@ -136,10 +181,7 @@ class Page:
         assert cap.measure.search is not None, "the contract has a search"
         self._measure = cap.measure.search
         self._limit = request.limit or limits.grep_limit
-        again = json.dumps([request.pattern, request.glob, request.type], ensure_ascii=False)
-        room = cap.size - cap.measure.frame(request.path) - len(again.encode("utf-8", "replace"))
-        maximum = self._measure.content_bytes
-        self._room = self._whole_room = room if maximum is None else min(room, maximum)
+        self._room = self._whole_room = room_for(request, cap)
         self._preview = request.options.preview_chars or PREVIEW_CHARS
         self.matches = 0
         self.files: list[GrepFile] = []
@@ -228,7 +270,7 @@ class Page:
             self.full = None
             if len(lines) > 1:
                 lines = part.around(hit, room, alone=True)
-            elif room > _SHORTEST:
+            elif room > SHORTEST:
                 room //= 2
                 lines = part.around(hit, room, alone=True)
             else:
@@ -250,7 +292,7 @@ class Page:
             self.full = "limit"
             return False
         counted = self._request.options.count_s is not None
-        cursor = 0 if counted else _CURSOR_BYTES + 2 * len(quote(relative).encode("utf-8", "replace"))
+        cursor = 0 if counted else CURSOR_BYTES + 2 * len(quote(relative).encode("utf-8", "replace"))
         if cost + cursor > self._room:
             self.full = "reply_cap"
             return False
@@ -258,20 +300,23 @@ class Page:
         return True
 
     def _note_cuts(self, path: WorkPath, lines: Sequence[GrepLine], *, readable: bool = True) -> None:
-        for line in lines:
-            last = line.column + len(line.text) - 1
-            parts = [(1, line.column - 1)] if line.column > 1 else []
-            if line.chars is None or last < line.chars:
-                parts.append((last + 1, line.chars or last + 1))
-            for first, end in parts:
-                if len(self.omitted) < MAX_OMITTED:
-                    pages = None if line.part is None else str(line.part)
-                    plain = "utf-8" if pages is None and reads_as_document(path) else None
-                    rest = ReadRequest(
-                        path, offset=line.number, limit=1, column=first, pages=pages, encoding=plain
-                    )
-                    shown_by = rest if readable else None
-                    self.omitted.append(Omission("columns", first, end, "preview", line.number, shown_by))
+        room = MAX_OMITTED - len(self.omitted)
+        self.omitted += islice(cut_columns(path, lines, readable=readable), max(0, room))
+
+
+def cut_columns(path: WorkPath, lines: Sequence[GrepLine], *, readable: bool = True) -> Iterator[Omission]:
+    """The parts of shown lines that their previews leave out."""
+    for line in lines:
+        last = line.column + len(line.text) - 1
+        parts = [(1, line.column - 1)] if line.column > 1 else []
+        if line.chars is None or last < line.chars:
+            parts.append((last + 1, line.chars or last + 1))
+        for first, end in parts:
+            pages = None if line.part is None else str(line.part)
+            plain = "utf-8" if pages is None and reads_as_document(path) else None
+            rest = ReadRequest(path, offset=line.number, limit=1, column=first, pages=pages, encoding=plain)
+            shown_by = rest if readable else None
+            yield Omission("columns", first, end, "preview", line.number, shown_by)
 
 
 @final

@@ -1,4 +1,7 @@
-"""Candidates of a search through several roots: rg looks into each of them, and the walk keeps the order.
+"""Candidates of a search where the walk keeps the order: through several roots, and in a sandbox.
+
+rg looks into each of several roots; in a sandbox its own grep does, for a text that is the same bytes in
+every encoding without a NUL.
 
 rg finds the files that may match, and those that it cannot judge: with a NUL, compressed, or of a kind that
 their first bytes tell.  All others need not be opened.  Where rg cannot be used, or does not come to its end
@@ -7,8 +10,11 @@ in time, every file is a candidate.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import re
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -26,6 +32,39 @@ from readroom.core.values import GrepRequest
 
 _SHARE = 0.3
 """The part of the time of a search for all roots; the walk has the rest."""
+
+
+_SAME_EVERYWHERE = re.compile(r"[A-Za-z0-9_ ]+", re.ASCII)
+"""Texts that are themselves as patterns, and one byte a character in every encoding but those with NULs."""
+
+_LETTERS_BESIDE = re.compile("[kKsS]")
+"""Letters that equal others, which are not ASCII, when case is ignored."""
+
+
+class Searches(Protocol):
+    """A store that finds files by a text itself."""
+
+    def holding(self, top: WorkPath, text: bytes, *, ignore_case: bool) -> set[bytes] | None:
+        """Files below a folder that may hold a text, or whose bytes do not tell; None if all may."""
+
+
+def held_by_store(guard: Guard, request: GrepRequest, top: WorkPath) -> Callable[[WorkPath], bool] | None:
+    """Whether a file may match, if the store itself can tell; None if every file has to be opened."""
+    store: Searches | None = guard.store if hasattr(guard.store, "holding") else None  # type: ignore[assignment]
+    if store is None or not _SAME_EVERYWHERE.fullmatch(request.pattern):
+        return None
+    if request.ignore_case and _LETTERS_BESIDE.search(request.pattern):
+        return None
+    found = store.holding(top, request.pattern.encode("ascii"), ignore_case=request.ignore_case)
+    if found is None:
+        return None
+    begin = 0 if top == ROOT else len(top) + 1
+    return lambda path: _is_packed(path) or os.fsencode(path[begin:]) in found
+
+
+def _is_packed(path: str) -> bool:
+    """Whether the bytes of a file do not tell what is in it."""
+    return is_searched(path) or is_archive_name(path) or path.lower().endswith(PACKED)
 
 
 class Sieve:
@@ -65,7 +104,7 @@ class Sieve:
         """Whether a file may match."""
         _, place = self._guard.own(path)
         names = self._known.get(place.at)
-        if names is None or is_searched(path) or is_archive_name(path) or path.lower().endswith(PACKED):
+        if names is None or _is_packed(path):
             return True
         return place.inner(path) in names
 

@@ -23,13 +23,15 @@ from msgspec.structs import replace
 from readroom.core.closeable import Closeable
 from readroom.core.deadline import Deadline
 from readroom.core.errors import BadPath, NotAFile, NotAFolder, NotFound, ReadroomError, StoreFailed
-from readroom.core.limits import SMALL_FILE_BYTES
 from readroom.core.paths import WorkPath, join, lies_in
 from readroom.core.stores.base import Change, Leftover
 from readroom.core.stores.local import openat2
+from readroom.core.stores.local.generated import content_of
 from readroom.core.stores.local.openat2 import KernelWay
+from readroom.core.stores.local.pulse import WatchedWay, pulse_of, silent, within
 from readroom.core.stores.local.resolve import READ_FLAGS, Found, Root, Way, checked, to_stat, translated
 from readroom.core.stores.local.walk import WalkWay
+from readroom.core.stores.promises import NOTHING, Promises
 from readroom.core.values import Entry, EntryKind, Names, Stat, Version
 from readroom.core.values.files import Warn
 
@@ -64,7 +66,7 @@ class LocalSource(Closeable):
     def _hold_content(self, status: os.stat_result) -> None:
         """Read the whole content if the size is not meaningful."""
         try:
-            self._content = _content_of(self._fd, status, self.real)
+            self._content = content_of(self._fd, status, self.real)
         except OSError as error:
             self.close()
             raise translated(error, self.real) from None
@@ -223,10 +225,10 @@ class LocalStore:
                 the next writer removes what a crash left; None leaves that where it is.
         """
         self._path = path = os.path.abspath(os.fspath(root))
-        self.name = os.path.realpath(path)
+        self.name, fd = _reached(path)
         self.folder = self.name
         self.roots = (path,) if path == self.name else (path, self.name)
-        opened = Root(_open_root(path))
+        opened = Root(fd)
         walk = WalkWay(opened, self.roots)
         if confinement == "auto":
             confinement = "kernel" if openat2.available(opened.fd) else "walk"
@@ -235,6 +237,7 @@ class LocalStore:
         self.confinement = confinement
         self._notes = notes
         self._journals = None if notes is None else os.path.join(notes, "batches")
+        self._promises: Promises | None = None
         self._recovered = -1
         """The time of the last change of the folder of journals when none of them was left."""
         self._root: Root | None = opened
@@ -242,21 +245,44 @@ class LocalStore:
         self.identity = (status.st_dev, status.st_ino)
         # Some file systems do not count the links of folders.
         self._is_counted = status.st_nlink > 0
-        self._way: Way = KernelWay(opened, walk) if confinement == "kernel" else walk
+        self._pulse = pulse_of(opened.fd, status.st_dev)
+        way: Way = KernelWay(opened, walk) if confinement == "kernel" else walk
+        self._way: Way = way if self._pulse is None else WatchedWay(way, self._pulse)
+
+    @property
+    def promises(self) -> Promises:
+        """What holds here, found out when it is first asked for."""
+        if self._promises is None:
+            from readroom.core.stores.local.promises import found  # few calls tell it
+
+            if (root := self._root) is None:
+                return NOTHING
+            kernel, journal = self.confinement == "kernel", self._journals is not None
+            self._promises = found(root.fd, kernel=kernel, journal=journal)
+        return self._promises
 
     def require_root(self) -> None:
         """Raise StoreFailed if the root was removed, or its name means another folder now.
 
         One that was moved, and whose name means nothing, is served where it is.
         """
-        root = self._root
+        if self._pulse is not None:
+            self._pulse.require(".")
         try:
-            status = os.stat(self._path)
-            is_there = (status.st_dev, status.st_ino) == self.identity
-        except OSError:
-            is_there = root is None or not self._is_counted or os.fstat(root.fd).st_nlink > 0
+            is_there = self._has_its_name()
+        except OSError as error:
+            raise translated(error, WorkPath(".")) from None
         if not is_there:
             raise StoreFailed(".", _REPLACED, "Ask the user to start readroom again.")
+
+    def _has_its_name(self) -> bool:
+        """Whether its name still means the root, or nothing while the root is elsewhere."""
+        try:
+            status = os.stat(self._path)
+        except OSError:
+            root = self._root
+            return root is None or not self._is_counted or os.fstat(root.fd).st_nlink > 0
+        return (status.st_dev, status.st_ino) == self.identity
 
     def open(self, path: WorkPath) -> LocalSource:
         """Open a regular file for reading, without ever blocking on a pipe or device."""
@@ -353,7 +379,7 @@ class LocalStore:
     def version(self, path: WorkPath) -> Version | None:
         try:
             root = self._root
-            if root is not None and "/" not in path and path != ".":
+            if root is not None and self._pulse is None and "/" not in path and path != ".":
                 # One part cannot lead outside, and every call checks whether it exists.
                 status = os.stat(path, dir_fd=root.fd, follow_symlinks=False)
                 if not stat.S_ISLNK(status.st_mode):
@@ -366,7 +392,7 @@ class LocalStore:
 
     def is_still(self, path: WorkPath, version: Version | None) -> bool:
         root = self._root
-        if root is None:
+        if root is None or (self._pulse is not None and not self._pulse.beats):
             return False
         try:
             # Whatever the name leads to, only its numbers are compared with those of a file in the root.
@@ -422,6 +448,14 @@ _ROOT = "Give the path of a folder."
 _REPLACED = "the folder of this workspace was removed, or another has taken its place, since it was opened"
 
 
+def _reached(path: str) -> tuple[str, int]:
+    """The real path of a root, and the root, opened."""
+    try:
+        return within(lambda: (os.path.realpath(path), _open_root(path)))
+    except TimeoutError:
+        raise silent(path) from None
+
+
 def _no_root(path: str) -> NotFound:
     return NotFound(path, advice=_ROOT)
 
@@ -461,38 +495,3 @@ def _entry_kind(entry: os.DirEntry[str]) -> EntryKind:
     except OSError:
         # Some file systems give no kinds with names, and a broken one no stat either: it costs no other name.
         return EntryKind.OTHER
-
-
-# -----------------------------------------------------------------------------
-# Files that the system generates as they are read, as in /proc and /sys: their size is meaningless.
-#
-# Files in /proc have size 0, those in /sys the size of a page, whatever their content.  No other
-# file has bytes but no size, and only files without blocks on a disk are treated like this.
-# -----------------------------------------------------------------------------
-
-_PAGE_BYTES = 4096
-
-
-def _content_of(fd: int, status: os.stat_result, path: WorkPath) -> bytes | None:
-    """The whole content of a file whose size is not meaningful; None for other files.
-
-    Raises:
-        OSError: From reading.
-        StoreFailed: There is too much to be held.
-    """
-    if status.st_blocks or status.st_size > _PAGE_BYTES:
-        return None
-    data = os.pread(fd, _PAGE_BYTES + 1, 0)
-    if len(data) == status.st_size:
-        return None
-    now = os.fstat(fd)
-    if (now.st_size, now.st_mtime_ns) != (status.st_size, status.st_mtime_ns):
-        return None  # it was written to meanwhile, and has a different size
-    pieces, size = [data], len(data)
-    while size <= SMALL_FILE_BYTES and (data := os.pread(fd, SMALL_FILE_BYTES, size)):
-        pieces.append(data)
-        size += len(data)
-    if size > SMALL_FILE_BYTES:
-        problem = f"the system makes it as it is read, and it has more than {SMALL_FILE_BYTES:,} bytes"
-        raise StoreFailed(path, problem)
-    return b"".join(pieces)

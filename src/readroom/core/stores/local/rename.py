@@ -23,6 +23,7 @@ from readroom.core.paths import WorkPath, join
 from readroom.core.stores.base import Moved, Step
 from readroom.core.stores.local.resolve import FOLDER_FLAGS
 from readroom.core.stores.local.spelling import as_listed
+from readroom.core.stores.local.unfinished import temporary_name
 from readroom.core.values import Version
 
 Name: TypeAlias = tuple[int, str]
@@ -162,6 +163,18 @@ def exchange(folder: int, temporary: str, name: str, expected: Version) -> bool:
         raise Moved
     os.unlink(temporary, dir_fd=folder)
     return True
+
+
+_WITHOUT_NAMES = (errno.ENOENT, errno.EROFS, errno.EACCES)
+"""Errors of an exchange of names that are not there, by a system that knows the call."""
+
+
+def can_exchange(folder: int) -> bool:
+    """Whether the system knows the exchange of names; changes nothing. Its file system may still not."""
+    try:
+        return _renamed((folder, temporary_name()), (folder, temporary_name()), _EXCHANGE)
+    except OSError as error:
+        return error.errno in _WITHOUT_NAMES
 
 
 def _put_back(folder: int, temporary: str, name: str, ours: os.stat_result) -> None:

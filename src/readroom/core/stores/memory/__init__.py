@@ -39,6 +39,7 @@ from readroom.core.stores.base import (
     WriteTarget,
 )
 from readroom.core.stores.memory import nodes
+from readroom.core.stores.promises import Promises
 from readroom.core.values import EntryKind, Stat, Version
 from readroom.core.values.files import Warn
 
@@ -53,7 +54,7 @@ class MemoryStore:
     name = "memory"
     folder = None
     roots: tuple[str, ...] = ()
-    confinement = "none"
+    promises = Promises(opening="store", exchange="store", locks="store", together="store")
 
     def __init__(
         self,

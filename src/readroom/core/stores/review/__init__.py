@@ -32,6 +32,7 @@ from readroom.core.paths import ROOT, WorkPath, join, parts
 from readroom.core.stores.base import Change, Folder, Leftover, Source, Store
 from readroom.core.stores.local import LocalSource
 from readroom.core.stores.local.resolve import Found
+from readroom.core.stores.promises import Promises
 from readroom.core.stores.review.at import NOTHING, At
 from readroom.core.stores.review.tree import (
     FileNode,
@@ -72,8 +73,9 @@ class ReviewStore:
         return self.base.roots
 
     @property
-    def confinement(self) -> str:
-        return self.base.confinement
+    def promises(self) -> Promises:
+        """Those of the folder: what waits is kept apart, and accepted as any change."""
+        return self.base.promises
 
     def require_root(self) -> None:
         """Raise StoreFailed if the name of the root means something else now."""

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from readroom.core.errors import AcrossRoots, StoreFailed
 from readroom.core.paths import ROOT, WorkPath
 from readroom.core.stores.base import Change, Folder, Leftover, RenameEntry, Source, Store, WriteTarget
+from readroom.core.stores.promises import Promises, weakest
 from readroom.core.stores.roots.names import FIRST, Place
 from readroom.core.stores.roots.placed import (
     PlacedFolder,
@@ -29,7 +30,7 @@ from readroom.core.stores.roots.placed import (
 from readroom.core.values import Stat, Version
 from readroom.core.values.files import Warn
 
-_GO_ON = "Ask the user to start readroom again; the other folders of this workspace can be used."
+_GO_ON = "the other folders of this workspace can be used."
 
 
 @runtime_checkable
@@ -54,7 +55,8 @@ class RootStore(Struct, frozen=True):
         try:
             self.store.require_root()
         except StoreFailed as error:
-            raise StoreFailed(self.place.at, error.problem, _GO_ON) from None
+            advice = f"{error.advice.rstrip('.')}; {_GO_ON}"
+            raise StoreFailed(self.place.at, error.problem, advice) from None
 
 
 @final
@@ -94,9 +96,9 @@ class JoinedStore:
         return self.top.store.roots
 
     @property
-    def confinement(self) -> str:
-        """The barrier of the first root."""
-        return self.top.store.confinement
+    def promises(self) -> Promises:
+        """What holds in all roots; each has its own."""
+        return weakest(root.store.promises for root in self.every)
 
     def of(self, path: str) -> RootStore:
         """The root that a path belongs to."""

@@ -1,0 +1,347 @@
+"""Changes by one script: it checks everything, makes one after the other, and takes all back if one fails.
+
+New contents are written beside their names first, and compared with their hash there.  What is replaced or
+removed keeps a name beside it until all is made.  The script ignores the signals of a client that hangs up;
+only the end of the environment, or of the script by force, leaves it half done.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import secrets
+import tarfile
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from readroom.core.errors import NoPermission, ReadroomError, StoreFailed
+from readroom.core.paths import ROOT, WorkPath, join, parent
+from readroom.core.stores.base import (
+    Change,
+    MakeEntry,
+    MakeLink,
+    Moved,
+    PutFile,
+    PutTree,
+    RemoveEntry,
+    RenameEntry,
+    TreeEntry,
+    as_inside,
+)
+from readroom.core.stores.environment.base import CELL_BYTES, HASHED_BYTES, below
+from readroom.core.stores.environment.place import EnvironmentPlace, everything
+from readroom.core.stores.environment.reading import ENTER
+from readroom.core.stores.environment.scripts import escaped
+from readroom.core.values import EntryKind, Stat, Version
+
+if TYPE_CHECKING:
+    from readroom.core.stores.environment.reading import Shell
+
+_MOVED = 90
+_SECOND = 1_000_000_000
+
+_SCRIPT_BYTES = 64 * 1024
+"""A longer script is sent as a file: systems limit one argument to 128 KiB."""
+
+_FUNCTIONS = r"""
+trap '' HUP INT TERM PIPE
+get() { got=$(un "$1"); got=${got%.}; }
+none() { [ ! -e "$1" ] && [ ! -L "$1" ]; }
+moved() { why=90; return 1; }
+inside() { real "$1" || moved; }
+free() { none "$1" || moved; }
+same() { [ "$(stat -c "$2" -- "$1")" = "$3" ] || moved; }
+hashed() { [ "$(sha256sum < "$1" | cut -c "1-${#2}")" = "$2" ]; }
+made=
+folder() { if [ -d "$1" ] && [ ! -L "$1" ]; then :; else free "$1" && mkdir -- "$1" && made="$made $2"; fi; }
+unfolder() { case "$made " in *" $2 "*) rmdir -- "$1";; esac; }
+named() { ln -- "$1" "$2" || { free "$2" && mv -- "$1" "$2"; }; }
+kept() { ln -- "$1" "$2" || cp -p -- "$1" "$2"; }
+aside() { mv -- "$1" "$2" && { same "$2" '%i %d' "$3" || { mv -- "$2" "$1"; return 1; }; }; }
+why=89 n=0
+"""
+
+_SEND = (
+    ENTER
+    + """
+path=$(un "$2"); path=./${path%.}
+real "${path%/*}" || return 90
+printf %s "$3" | base64 -d >> "$path"
+"""
+)
+
+_CLEAN = (
+    ENTER
+    + """
+shift 2
+for one do one=$(un "$one"); one=./${one%.}; real "${one%/*}" && rm -f -- "$one"; done
+"""
+)
+
+
+class _Step(Struct, frozen=True):
+    """One thing that is done, and how it is taken back.
+
+    Attributes:
+        then: What is left to do when everything is made.
+        partly: How it is taken back if it failed.
+    """
+
+    do: str
+    undo: str
+    then: str = ":"
+    partly: str = ":"
+
+
+class Changing:
+    """The changes of one commit."""
+
+    def __init__(self, shell: Shell) -> None:
+        self._shell = shell
+        self._token = secrets.token_hex(6)
+        self._names: list[str] = []
+        self._steps: list[_Step] = []
+        self._sent: list[WorkPath] = []
+        self._inside: list[RemoveEntry] = []
+        self._made: set[WorkPath] = set()
+
+    def commit(self, changes: Sequence[Change], ready: Callable[[], None]) -> None:
+        """Make all or none. Raises as `Store.commit`."""
+        try:
+            for change in changes:
+                self._plan(change)
+            ready()
+            self._make(changes)
+        finally:
+            self._clean()
+
+    # --- what is to be done -------------------------------------------------------------------
+
+    def _plan(self, change: Change) -> None:
+        place = change.place
+        assert isinstance(place, EnvironmentPlace)
+        match change:
+            case PutFile():
+                self._put(change, place)
+            case RemoveEntry():
+                self._remove(change, place)
+            case RenameEntry(_, to, found):
+                assert isinstance(to, EnvironmentPlace)
+                self._folders(to)
+                a, b = self._name(place.real), self._name(to.real)
+                step = f"{self._same(a, found)} && free {b} && mv -- {a} {b}"
+                self._steps.append(_Step(step, f"mv -- {b} {a}"))
+            case MakeEntry():
+                self._folders(place)
+                self._folder(place.real)
+            case MakeLink(_, target):
+                self._folders(place)
+                name, to_name = self._name(place.real), self._value(target)
+                self._steps.append(_Step(f"free {name} && ln -s -- {to_name} {name}", f"rm -f -- {name}"))
+            case PutTree(_, entries):
+                self._tree(place, entries)
+
+    def _put(self, change: PutFile, place: EnvironmentPlace) -> None:
+        self._folders(place)
+        name = self._name(place.real)
+        new, digest = self._upload(place.folder, change.pieces)
+        if change.over is None:
+            mode = f"chmod $(printf %o $((0{change.mode:o} & ~0$(umask)))) {new}"
+            step = f"hashed {new} {digest} && {mode} && free {name} && named {new} {name}"
+            self._steps.append(_Step(_exactly(step, new, change), f"rm -f -- {name}", f"rm -f -- {new}"))
+            return
+        old, found = self._beside(place.real, "old"), change.over.stat
+        step = (
+            f"hashed {new} {digest} && {self._same(name, found, change.over.version)}"
+            f" && chmod {found.mode & 0o777:o} {new} && kept {name} {old} && mv -f -- {new} {name}"
+        )
+        back, drop = f"mv -f -- {old} {name}", f"rm -f -- {old}"
+        self._steps.append(_Step(_exactly(step, new, change), back, drop, drop))
+
+    def _remove(self, change: RemoveEntry, place: EnvironmentPlace) -> None:
+        if change.inside is not None:
+            self._inside.append(change)
+        name, old, found = self._name(place.real), self._beside(place.real, "old"), change.found
+        same = self._same(name, found, change.expected)
+        step = f"{same} && aside {name} {old} '{found.inode} {found.device}'"
+        what = "-rf" if found.kind is EntryKind.FOLDER else "-f"
+        self._steps.append(_Step(step, f"mv -- {old} {name}", f"rm {what} -- {old}"))
+
+    def _same(self, name: str, found: Stat, expected: Version | None = None) -> str:
+        """That a name still has what was found."""
+        if found.kind is EntryKind.FOLDER:
+            return f"[ -d {name} ] && same {name} '%i %d' '{found.inode} {found.device}'"
+        test = f"[ -L {name} ]" if found.kind is EntryKind.LINK else f"[ ! -L {name} ]"
+        state = f"{found.size} {found.inode} {found.device}"
+        if self._shell.fine:
+            times = f"{_decimal(found.mtime_ns)} {_decimal(found.changed_ns or 0)}"
+            return f"{test} && same {name} '%s %i %d %.9Y %.9Z' '{state} {times}'"
+        same = f"{test} && same {name} '%s %i %d %Y' '{state} {found.mtime_ns // _SECOND}'"
+        if expected is None or found.kind is not EntryKind.FILE or found.size > HASHED_BYTES:
+            return same
+        return f"{same} && {{ hashed {name} {expected.ctime_ns:015x} || moved; }}"
+
+    def _tree(self, place: EnvironmentPlace, entries: Sequence[TreeEntry]) -> None:
+        """A folder with everything in it is unpacked beside its name, which it then gets in one step."""
+        self._folders(place)
+        name, beside = self._name(place.real), self._beside(place.real, "new")
+        packed, digest = self._upload(place.folder, [_packed(entries)])
+        step = (
+            f"hashed {packed} {digest} && free {name} && mkdir -- {beside}"
+            f" && tar -xpf {packed} -C {beside} && mv -- {beside}/top {name} && rmdir -- {beside}"
+        )
+        self._steps.append(_Step(step, f"rm -rf -- {name}", partly=f"rm -rf -- {beside}"))
+
+    def _folders(self, place: EnvironmentPlace) -> None:
+        """Begin a change: no link is on the way to its folder, and missing folders are made."""
+        self._steps.append(_Step(f"inside {self._name(place.folder)}", ":"))
+        for folder in place.missing:
+            self._folder(folder)
+
+    def _folder(self, path: WorkPath) -> None:
+        if path not in self._made:
+            self._made.add(path)
+            name, number = self._name(path), len(self._steps)
+            self._steps.append(_Step(f"folder {name} {number}", f"unfolder {name} {number}"))
+
+    # --- names and contents -------------------------------------------------------------------
+
+    def _value(self, text: str) -> str:
+        """A variable of the script that holds a text."""
+        variable = f"v{len(self._names)}"
+        self._names.append(f"get '{escaped(text)}'; {variable}=$got\n")
+        return f'"${variable}"'
+
+    def _name(self, path: WorkPath) -> str:
+        return self._value("." if path == ROOT else f"./{path}")
+
+    def _beside(self, path: WorkPath, kind: str) -> str:
+        """A new name in the folder of another."""
+        return self._name(join(parent(path), f".readroom-{self._token}-{len(self._names)}.{kind}"))
+
+    def _upload(self, folder: WorkPath, pieces: Iterable[bytes]) -> tuple[str, str]:
+        """Write new contents beside their name; the variable of where, and their hash."""
+        name = f".readroom-{self._token}-{len(self._sent)}.tmp"
+        path = join(folder, name)
+        data = b"".join(pieces)
+        self._sent.append(path)
+        self._send(path, data)
+        return self._name(path), hashlib.sha256(data).hexdigest()
+
+    def _send(self, path: WorkPath, data: bytes) -> None:
+        shell = self._shell
+        if shell.environment.has_files and len(data) > CELL_BYTES and _is_text(path):
+            try:
+                shell.environment.write(f"{shell.root.rstrip('/')}/{path}", data)
+            except ReadroomError:
+                raise
+            except PermissionError:
+                raise NoPermission(path, "change") from None
+            except OSError as error:
+                raise StoreFailed(path, f"it cannot be written: {error}") from None
+            return
+        for at in range(0, max(1, len(data)), CELL_BYTES):
+            piece = base64.b64encode(data[at : at + CELL_BYTES]).decode("ascii")
+            code = shell.ask(path, _SEND, piece, once=True).code
+            if code == _MOVED:
+                raise Moved
+            if code:
+                raise _refused(path)
+
+    # --- making -------------------------------------------------------------------------------
+
+    def _make(self, changes: Sequence[Change]) -> None:
+        for change in self._inside:
+            self._require_inside(change)
+        script = self._script()
+        if len(script) > _SCRIPT_BYTES:
+            path = WorkPath(f".readroom-{self._token}.sh")
+            self._sent.append(path)
+            self._send(path, script.encode("ascii"))
+            script = f"{ENTER}. ./{path}\n"
+        about = changes[0].place.real
+        try:
+            code = self._shell.ask(ROOT, script, once=True).code
+        except StoreFailed as error:
+            problem = f"{error.problem}; whether the change was made is not known"
+            raise StoreFailed(about, problem, "Look at it again before you change it.") from None
+        if code == _MOVED:
+            raise Moved
+        if code:
+            raise _refused(about)
+
+    def _script(self) -> str:
+        numbered = [*enumerate(self._steps, 1)]
+        does = " && \\\n".join(f"{{ {step.do}; }} && n={at}" for at, step in numbered)
+        undone = "\n".join(
+            f"if [ $n -ge {at} ]; then {step.undo}; elif [ $n -eq {at - 1} ]; then {step.partly}; fi"
+            for at, step in reversed(numbered)
+        )
+        then = "\n".join(step.then for step in self._steps)
+        names = "".join(self._names)
+        return f"{ENTER}{_FUNCTIONS}{names}if {does}; then\n{then}\nreturn 0\nfi\n{undone}\nreturn $why\n"
+
+    def _require_inside(self, change: RemoveEntry) -> None:
+        place = change.place
+        assert isinstance(place, EnvironmentPlace)
+        now = {path: as_inside(seen.stat) for path, seen in below(everything(place.store, place.real))}
+        if now != change.inside:
+            raise Moved
+
+    def _clean(self) -> None:
+        """Remove what was written beside the names; what fails stays, and is named like that."""
+        if not self._sent:
+            return
+        try:
+            self._shell.ask(ROOT, _CLEAN, *(escaped(path) for path in self._sent))
+        except ReadroomError:
+            return
+
+
+def _decimal(time_ns: int) -> str:
+    """A time as `stat` says it."""
+    return f"{time_ns // _SECOND}.{time_ns % _SECOND:09}"
+
+
+def _exactly(step: str, new: str, change: PutFile) -> str:
+    """The step with the mode and the time that a file had once."""
+    if change.exactly is None:
+        return step
+    seconds, rest = divmod(change.exactly.mtime_ns, 1_000_000_000)
+    touched = f"{{ touch -d @{seconds}.{rest:09} {new} || touch -d @{seconds} {new}; }}"
+    return f"chmod {change.exactly.mode & 0o7777:o} {new} && {touched} && {step}"
+
+
+def _is_text(path: str) -> bool:
+    """Whether a client can be given a path as it is."""
+    return path.isascii() and path.isprintable()
+
+
+def _packed(entries: Sequence[TreeEntry]) -> bytes:
+    """A tree as a tar archive, below `top`."""
+    out = io.BytesIO()
+    with tarfile.open(
+        fileobj=out, mode="w", format=tarfile.GNU_FORMAT, encoding="utf-8", errors="surrogateescape"
+    ) as archive:
+        for entry in entries:
+            info = tarfile.TarInfo("/".join(("top", entry.inside)).rstrip("/"))
+            info.mode, info.mtime = entry.mode & 0o7777, (entry.mtime_ns or 0) // 1_000_000_000
+            if entry.kind is EntryKind.FOLDER:
+                info.type = tarfile.DIRTYPE
+            elif entry.kind is EntryKind.LINK:
+                info.type, info.linkname = tarfile.SYMTYPE, entry.target
+            info.size = len(entry.data) if entry.kind is EntryKind.FILE else 0
+            archive.addfile(info, io.BytesIO(entry.data))
+    return out.getvalue()
+
+
+def _refused(path: WorkPath) -> StoreFailed:
+    """The failure of what could not be changed; everything before it was taken back."""
+    return StoreFailed(
+        path,
+        "the sandbox did not let it be changed, and nothing was changed",
+        "Ask the user whether files may be changed there, and whether it has room.",
+    )
