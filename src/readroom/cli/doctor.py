@@ -126,7 +126,7 @@ def _folder(folder: str) -> Iterator[Diagnosis]:
 
 
 def _promises(promises: Promises) -> Iterator[Diagnosis]:
-    """What keeps paths inside the folder, and which other promises hold by what."""
+    """The keeper of paths in the folder, and those of the other promises."""
     from readroom.core.stores.promises import told
 
     held = f"{promises.confinement}: {OPENING[promises.opening]}"

@@ -1,7 +1,7 @@
 """Find the repository of a path, and refuse one that would lead elsewhere.
 
 All of this is read without any library, part by part and following no link, before libgit2 sees the
-repository.  What a repository names elsewhere is refused by name: a folder of git outside the root,
+repository.  Places elsewhere that a repository names are refused by name: a folder of git outside the root,
 objects of others, an included configuration, a partial clone.
 """
 

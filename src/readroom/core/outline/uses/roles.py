@@ -256,7 +256,7 @@ _BASH = Roles(
 
 
 def _importing(*kinds: str) -> Roles:
-    """The roles of a language of which only the imports are told by kind."""
+    """The roles of a language of which only the imports have a kind."""
     return Roles(imports=dict.fromkeys(kinds))
 
 
