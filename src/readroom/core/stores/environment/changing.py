@@ -13,7 +13,6 @@ import io
 import secrets
 import tarfile
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -33,12 +32,8 @@ from readroom.core.stores.base import (
 )
 from readroom.core.stores.environment.base import CELL_BYTES, HASHED_BYTES, below
 from readroom.core.stores.environment.place import EnvironmentPlace, everything
-from readroom.core.stores.environment.reading import ENTER
-from readroom.core.stores.environment.scripts import escaped
+from readroom.core.stores.environment.scripts import ENTER, Asking, escaped
 from readroom.core.values import EntryKind, Stat, Version
-
-if TYPE_CHECKING:
-    from readroom.core.stores.environment.reading import Shell
 
 _MOVED = 90
 _SECOND = 1_000_000_000
@@ -99,7 +94,7 @@ class _Step(Struct, frozen=True):
 class Changing:
     """The changes of one commit."""
 
-    def __init__(self, shell: Shell) -> None:
+    def __init__(self, shell: Asking) -> None:
         self._shell = shell
         self._token = secrets.token_hex(6)
         self._names: list[str] = []

@@ -19,21 +19,13 @@ from readroom.core.stores.environment.base import (
     failed,
     kind_of,
 )
-from readroom.core.stores.environment.scripts import PROGRAMS, Answer, Talk, escaped
+from readroom.core.stores.environment.scripts import ENTER, NO_ROOT, PROGRAMS, Answer, Talk, escaped
 from readroom.core.values import EntryKind, Stat, Version
 
-_NO_ROOT = 95
 _NO_FOLDER = 94
 _CLOSED = 93
 _OTHER = 92
 _GONE = 91
-
-ENTER = f"""
-root=$(un "$1"); root=${{root%.}}; cd -P -- "$root" || return {_NO_ROOT}
-top=$(pwd -P; printf .); top=${{top%??}}; case $top in /) top=;; esac
-real() {{ here=$(cd -P -- "$1" && pwd -P; printf .); here=${{here%??}}; [ "${{here%/}}" = "$top${{1#.}}" ]; }}
-"""
-"""Every script begins in the root; `real` is whether no link is on the way to a folder in it."""
 
 _PATH = 'path=$(un "$2"); path=${path%.}; path=.${path:+/$path}\n'
 
@@ -158,7 +150,7 @@ class Shell:
         """The answer of a script that begins in the root; $2 is the path, and `once` as of `Talk.ask`."""
         name = "" if path == ROOT else path
         answer = self.talk.ask(body, escaped(self.root), escaped(name), *arguments, once=once)
-        if answer.code == _NO_ROOT:
+        if answer.code == NO_ROOT:
             raise self._without_root()
         if answer.code == _NO_FOLDER:
             raise NotAFolder(path, "file")
