@@ -49,6 +49,7 @@ FLOORS: Mapping[str, int] = {
     "core.moments": 1,
     "core.paths": 1,
     "core.git": 1,
+    "core.repository": 1,
     "core.text": 1,
     "core.formats": 1,
     "core.outline": 1,

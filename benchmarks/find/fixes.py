@@ -13,7 +13,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from statistics import mean
+from statistics import fmean, mean
 from tempfile import TemporaryDirectory
 
 from bpe_openai import get_encoding
@@ -143,7 +143,7 @@ def _by_repository(rows: Sequence[Row], ways: Ways) -> Iterator[str]:
 def interval(values: Sequence[float], *, signed: bool = False) -> str:
     """The mean in percent, with the interval of 95 % from bootstrap samples."""
     drawn = random.Random(1)
-    means = sorted(mean(drawn.choices(values, k=len(values))) for _ in range(_RESAMPLES))
+    means = sorted(fmean(drawn.choices(values, k=len(values))) for _ in range(_RESAMPLES))
     low, high = means[_RESAMPLES // 40], means[-_RESAMPLES // 40]
     sign = "+" if signed else ""
     unit = "" if signed else " %"

@@ -50,14 +50,18 @@ FACTS: dict[str, dict[str, str]] = {
     "grep_files": {
         "pattern": "As asked.",
         "path": "As asked, relative to the workspace root.",
-        "output": "content, files or count.",
+        "output": "content, files, count or references.",
         "files": "[{path, matches, lines: [{line, part, text, match, column, chars, symbol?}]}] as shown; "
-        "part is the page, slide, sheet, cell or section of a document, or null.",
-        "shown": "Matches (content) or files (files, count) in this reply.",
+        "part is the page, slide, sheet, cell or section of a document, or null. Lines of references also "
+        "have kind, certain (whether the text there was parsed) and columns, the first places of the name.",
+        "shown": "Matches (content, references) or files (files, count) in this reply.",
         "complete": "Whether everything was searched and shown.",
         "reason": "Why not: limit, reply_cap, timeout, or unfinished: files that took too long were left.",
         "searched_files": "Files searched so far, null when not counted.",
         "total_files": "Files to search in all, null when not counted.",
+        "kinds": "Lines by kind of all references, shown or not; null for another output.",
+        "unlabelled": "How many of these were not parsed, so that their kind is not certain.",
+        "files_with_matches": "Files with a reference.",
         **COMMON,
     },
     "find_relevant": {

@@ -23,6 +23,7 @@ COMMANDS = {
     "refs": ("readroom.cli.tools:refs", "Show who uses a name."),
     "find": ("readroom.cli.tools:find", "Find the passages that answer a question."),
     "ls": ("readroom.cli.tools:ls", "List a folder."),
+    "git": ("readroom.cli.tools:git", "Show changes, a log or who changed lines."),
     "edit": ("readroom.cli.tools:edit", "Replace texts in files."),
     "write": ("readroom.cli.tools:write", "Create a file, or replace its content."),
     "patch": ("readroom.cli.changing:patch", "Apply a patch to files."),

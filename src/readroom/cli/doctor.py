@@ -24,6 +24,7 @@ from readroom.core.errors import BadValue, ReadroomError
 from readroom.core.extras import OF_GRAMMARS, install, one_file
 from readroom.core.limits import HTTP_PORT
 from readroom.core.release import VERSION
+from readroom.core.stores.bucket.address import absolute
 from readroom.core.stores.promises import OPENING, Promises, differing
 
 State: TypeAlias = Literal["ok", "note", "problem"]
@@ -121,7 +122,7 @@ def _folder(folder: str) -> Iterator[Diagnosis]:
         return
     yield from _promises(promises)
     files = ", ".join(settings.files) or "none; `readroom init` writes a commented one"
-    yield Diagnosis("settings", "ok", f"for {os.path.realpath(folder)}: {files}")
+    yield Diagnosis("settings", "ok", f"for {absolute(folder)}: {files}")
 
 
 def _promises(promises: Promises) -> Iterator[Diagnosis]:

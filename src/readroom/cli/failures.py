@@ -14,7 +14,7 @@ from readroom.cli.exits import ExitCode
 from readroom.cli.remote import OPTION, place
 from readroom.cli.roots import roots_of
 from readroom.core.contracts import history as past
-from readroom.core.contracts.native.calls import EDIT, FIND, GREP, LIST, READ, RUN, SAID, WRITE
+from readroom.core.contracts.native.calls import EDIT, FIND, GIT, GREP, LIST, READ, RUN, SAID, WRITE
 from readroom.core.errors import (
     AbsentError,
     BadValue,
@@ -34,12 +34,13 @@ from readroom.core.values.commands import RunRequest
 
 COMMANDS: Mapping[str, str] = {
     READ: "read", GREP: "grep", FIND: "find", LIST: "ls", EDIT: "edit", WRITE: "write", RUN: "run",
+    GIT: "git",
 }  # fmt: skip
 """The command for each tool of the native contract."""
 
 POSITIONAL: Mapping[str, tuple[str, ...]] = {
     READ: ("path",), GREP: ("pattern", "path"), FIND: ("query", "path"), LIST: ("path",), EDIT: ("path",),
-    WRITE: ("path",), RUN: ("command",),
+    WRITE: ("path",), RUN: ("command",), GIT: ("show", "path"),
 }  # fmt: skip
 """Arguments that a command takes without an option's name."""
 

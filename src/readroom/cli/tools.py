@@ -19,6 +19,7 @@ from readroom.core.contracts.base import Tool
 from readroom.core.contracts.native import GREP_FILES, LIST_DIRECTORY, READ_FILE
 from readroom.core.contracts.native.calls import EDIT, READ, RUN, WRITE
 from readroom.core.contracts.native.changes import EDIT_FILE, RUN_COMMAND, WRITE_FILE
+from readroom.core.contracts.native.git import GIT_TOOL
 from readroom.core.contracts.native.render import HASH_DIGITS
 from readroom.core.contracts.native.search import FIND_RELEVANT
 from readroom.core.errors import BadValue, NotFound, ReadroomError, UsageError
@@ -74,7 +75,7 @@ def _refs_command() -> click.Command:
 def _named(parameter: click.Parameter) -> click.Parameter:
     """The parameter; the pattern is a name here."""
     if parameter.name == "pattern":
-        parameter.help = "A name, found as a whole word"  # type: ignore[attr-defined]  # of an argument with help
+        parameter.help = "A name, found as a whole word"
     return parameter
 
 
@@ -93,6 +94,7 @@ grep = _command(GREP_FILES, _matched)
 refs = _refs_command()
 find = _command(FIND_RELEVANT, _matched)
 ls = _command(LIST_DIRECTORY, _fits)
+git = _command(GIT_TOOL, always)
 
 
 # -----------------------------------------------------------------------------

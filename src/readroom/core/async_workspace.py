@@ -108,6 +108,7 @@ class AsyncWorkspace:
     change = _awaited(Workspace.change)
     patch = _awaited(Workspace.patch)
     write = _awaited(Workspace.write)
+    git = _awaited(Workspace.git)
     run = _awaited(Workspace.run)
     history = _awaited(Workspace.history)
     diff = _awaited(Workspace.diff)

@@ -9,7 +9,9 @@ from contextlib import contextmanager
 
 from readroom.core.errors import MissingProgram
 
+OF_BUCKETS = "s3"
 OF_DOCUMENTS = "documents"
+OF_GIT = "git"
 OF_GRAMMARS = "grammars"
 OF_IMAGES = "images"
 OF_SERVING = "serve"

@@ -136,6 +136,10 @@ class Workspace(Closeable):
         """Apply a unified diff or a V4A patch, all files or none; as `apply_patch`. Raises ReadroomError."""
         return self.perform("apply_patch", {"patch": patch, **options})
 
+    def git(self, /, show: str, path: str = ".", **options: Fact) -> Reply:
+        """Show changes, a log or a blame; options are those of the tool `git`. Raises ReadroomError."""
+        return self.perform("git", {"show": show, "path": path, **options})
+
     def run(self, /, command: str, **options: Fact) -> Reply:
         """Run a command where policy allows it; options are those of `run_command`. Raises ReadroomError."""
         return self.perform("run_command", {"command": command, **options})

@@ -32,6 +32,7 @@ from typing import Literal, TypeAlias, final
 from msgspec import Struct, field
 
 from readroom.core.errors import BadTokenStore, NoFolderToken
+from readroom.core.stores.bucket.address import absolute
 from readroom.server.tokens import SECRET, Grant, MadeTokens, new_token, ours, token_id
 
 _SUFFIX = ".json"
@@ -75,7 +76,7 @@ class FolderTokens:
     def of(self, folder: str) -> FolderToken | None:
         """The token of a folder, if it has one. Raises BadTokenStore if its file cannot be trusted."""
         with self._below() as below:
-            return None if below is None else self._read(below, os.path.realpath(folder))
+            return None if below is None else self._read(below, absolute(folder))
 
     def state(self, folder: str) -> tuple[int, ...] | None:
         """A value that changes whenever the token's file does; None if there is no file."""
@@ -90,7 +91,7 @@ class FolderTokens:
         """The token of a folder. Raises NoFolderToken or BadTokenStore."""
         token = self.of(folder)
         if token is None:
-            raise NoFolderToken(os.path.realpath(folder))
+            raise NoFolderToken(absolute(folder))
         return token
 
     def ensured(self, folder: str) -> FolderToken:
@@ -98,7 +99,7 @@ class FolderTokens:
         token = self.of(folder)
         if token is not None:
             return token
-        real = os.path.realpath(folder)
+        real = absolute(folder)
         with self._writing() as below:
             # Another server may have written it first.
             return self._read(below, real) or self._write(below, real)
@@ -106,7 +107,7 @@ class FolderTokens:
     def renewed(self, folder: str) -> FolderToken:
         """A new token that replaces the folder's token, if any. Raises BadTokenStore."""
         with self._writing() as below:
-            return self._write(below, os.path.realpath(folder))
+            return self._write(below, absolute(folder))
 
     def all(self) -> list[FolderToken]:
         """All valid tokens, oldest first; invalid files are left out."""
@@ -237,7 +238,7 @@ class Openings:
         self._tokens = tokens
         self._names: dict[str, set[str]] = {}
         for name, folder in served.items():
-            self._names.setdefault(os.path.realpath(folder), set()).add(name)
+            self._names.setdefault(absolute(folder), set()).add(name)
         self._known: dict[str, str] = {}
         self._read: dict[str, tuple[tuple[int, ...], FolderToken | None]] = {}
         """By folder, the state of its token's file, and the parsed token."""

@@ -38,6 +38,7 @@ from readroom.core.config.settings import STATE_FILE
 from readroom.core.config.settings import folder_tokens as folder_tokens_beside
 from readroom.core.limits import MAX_REPLY_BYTES, MCP_WORKERS, MIN_REPLY_BYTES, SERVE_QUEUE
 from readroom.core.limits.session import WORKERS_MOST
+from readroom.core.stores.bucket.address import is_bucket
 from readroom.server.admission import Auth, FolderTokens
 from readroom.server.shared import StatePolicy
 
@@ -143,10 +144,11 @@ def _workspace(file: ConfigFile, name: str) -> ServePlace:
     beside = os.path.dirname(os.path.abspath(file.where))
     values = file.section(WorkspaceSection, "workspaces", name).given()
     paths = {
-        field: os.path.normpath(os.path.join(beside, os.path.expanduser(path)))
+        field: path if is_bucket(path) else os.path.normpath(os.path.join(beside, os.path.expanduser(path)))
         for field, path in values.items()
     }
-    if not os.path.isdir(paths.get("root", "")):
+    root = paths.get("root", "")
+    if not is_bucket(root) and not os.path.isdir(root):
         raise file.bad(f"workspaces.{name}.root", "is not a folder", 'Write root = "/a/folder".')
     return ServePlace(paths["root"], paths.get("config", file.where))
 

@@ -290,13 +290,13 @@ def test_facts_are_plain_json(space: Workspace) -> None:
 
 
 def test_the_list_of_tools_is_short() -> None:
-    """Under 1,650 o200k tokens, as a client passes it to the model."""
+    """Under 1,800 o200k tokens, as a client passes it to the model."""
     listed: list[dict[str, Any]] = [
         {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}
         for tool in NATIVE.tools
     ]
     sent = json.dumps({"tools": listed, "instructions": NATIVE.instructions}, separators=(",", ":"))
-    assert tokens_of(sent) < 1650
+    assert tokens_of(sent) < 1800
 
 
 def test_the_tool_for_the_history_is_short_and_only_there_where_it_is_offered(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from readroom.core.formats.registry import provided
 from readroom.core.limits import Limits
 from readroom.core.policy.changes import WriteTargets
 from readroom.core.policy.guard import Guard
+from readroom.core.repository.repositories import Repositories
 from readroom.core.session.caches import OutlineCache, TextCache
 from readroom.core.session.index_cache import IndexCache
 from readroom.core.values import Cap
@@ -32,6 +33,7 @@ def serving(guard: Guard, limits: Limits | None = None) -> Services:
         found=KeptTexts,
         documents=lambda: provided("documents")(),
         archives=lambda: provided("archives")(limits, indexes.expansions),
+        repositories=Repositories,
         commands=None,
         commands_off=lambda: CommandsOff("the operator has not allowed them"),
     )

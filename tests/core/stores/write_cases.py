@@ -136,6 +136,15 @@ class Placing:
         with pytest.raises(NotAFile):
             world.store.place(WorkPath("."))
 
+    def test_closing_twice_is_closing_once(self, world: World) -> None:
+        place = world.store.place(WorkPath("f"))
+        place.enter(Deadline(), make_folders=False)
+        place.close()
+        place.close()
+        create(world, "f")
+
+
+class PlacingThroughLinks:
     def test_a_link_to_a_folder_inside_is_followed_and_the_real_name_told(self, world: World) -> None:
         world.folder("real")
         world.link("link", "real")
@@ -166,13 +175,6 @@ class Placing:
             with pytest.raises(Moved):
                 place.put([b"new"], None, nothing)
         assert read(world, "f") == b"old"
-
-    def test_closing_twice_is_closing_once(self, world: World) -> None:
-        place = world.store.place(WorkPath("f"))
-        place.enter(Deadline(), make_folders=False)
-        place.close()
-        place.close()
-        create(world, "f")
 
 
 class Excluding:

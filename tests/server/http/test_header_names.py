@@ -98,7 +98,8 @@ def test_the_guide_and_openapi_have_them_all(served: Agent) -> None:
     for path, operations in document["paths"].items():
         parameters = [one for each in operations.values() for one in each.get("parameters", ())]
         referred = {one["$ref"].rpartition("/")[2] for one in parameters if "$ref" in one}
-        named = path.startswith("/v1/history") or (path.startswith("/v1/") and "{" not in path)
+        own = path.startswith(("/v1/history", "/v1/review"))
+        named = own or (path.startswith("/v1/") and "{" not in path)
         assert (path, referred) == (path, {"Readroom-Session", "Readroom-Agent"} if named else set())
     pattern = document["components"]["parameters"]["Readroom-Session"]["schema"]["pattern"]
     assert re.fullmatch(pattern, "chat-1")

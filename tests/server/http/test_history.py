@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import quote
 
 import jsonschema
 import pytest
@@ -118,6 +119,37 @@ def test_an_undo_that_would_lose_something_shows_both_sides_and_parts_still_fit(
     assert "LINE III\n" in text
     assert "line 20\n" in text
     assert following is None or following["arguments"]["change"] == number
+    newest, _, first = ada.changes()
+    assert (newest["undoes"], first["change"], first["undone_by"]) == (number, number, None)
+    again = ada.post("/undo", {"change": number, "parts": True})
+    assert (again.status, again.code) == (409, "changed_since")  # the other place still stays
+    assert (root / "a.txt").read_text(encoding="utf-8") == text
+    ada.edit("a.txt", "LINE III", "LINE 3")
+    rest = ada.post("/undo", {"change": number, "parts": True})
+    assert rest.status == 200, rest.json
+    assert "line 3\n" in (root / "a.txt").read_text(encoding="utf-8")
+
+
+def test_an_address_without_a_number_is_an_error_of_ours(running: Agent) -> None:
+    ada = whole(running)
+    for rest in ("/abc", "/-1", "/1.5", "/abc/diff", "/" + "9" * 40):
+        answer = ada.get(quote(rest))
+        assert (answer.status, answer.code) == (400, "bad_value"), (rest, answer.body)
+        assert "is no number of a change" in answer.json["error"]["message"]
+    assert ada.get("/999999999").status == 404
+    assert ada.get("/undo").status == 405
+    assert ada.get("/forget").status == 405
+
+
+def test_a_number_that_is_not_allowed_is_said_to_be_that(running: Agent) -> None:
+    ada = whole(running)
+    for limit in ("9999", "0", "-3", "201"):
+        answer = ada.get(limit=limit)
+        assert (answer.status, answer.code) == (400, "bad_value"), answer.body
+        assert "<= 200" in str(answer.json["error"])
+        assert "text" not in answer.json["error"]["message"]
+    assert ada.get(limit="many").code == "wrong_type"
+    assert ada.get(limit="200").status == 200
 
 
 def test_a_token_that_may_not_write_undoes_and_forgets_nothing(running: Agent, root: Path) -> None:
@@ -141,6 +173,7 @@ def test_a_token_that_may_not_write_undoes_and_forgets_nothing(running: Agent, r
     writer = restricted(running, "writer", *tools("read_file", "edit_file"))
     assert (refused := writer.post("/undo", {"change": deleted})).status == 403
     assert "write_file" in refused.json["error"]["message"]
+    assert refused.json["error"]["facts"]["granted"] == ["edit_file"]  # of its own tools those that change
     assert not (root / "c.txt").exists()
     assert writer.post("/undo", {"change": edited}).status == 200
     assert (root / "a.txt").read_text(encoding="utf-8") == "one\ntwo\n"

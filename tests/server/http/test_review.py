@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from tests.server.http.serving import Agent, Answer, agent
@@ -84,6 +85,25 @@ def test_a_person_with_the_right_decides_and_the_agent_does_not(
     assert "+x" in shown.json["changes"][0]["diff"]
     assert decide(served, person, one["id"], "accept").json["left"] == 0
     assert (root / "first.txt").read_text() == "x\n"
+
+
+def test_openapi_describes_the_answers(served: Agent, writer: str, person: str) -> None:
+    write(served, writer, "described.txt", "x\n", "described")
+    write(served, writer, "dropped.txt", "x\n", "described")
+    document = served.request("GET", "/openapi.json", token=person).json
+
+    def check(answer: Answer, method: str, path: str) -> Any:
+        assert answer.status == 200, answer.body
+        said = document["paths"][path][method]["responses"]["200"]["content"]["application/json"]["schema"]
+        jsonschema.Draft202012Validator({**said, "components": document["components"]}).validate(answer.json)
+        return answer.json
+
+    found = check(served.request("GET", "/v1/review", token=person), "get", "/v1/review")["sets"]
+    (one,) = [one["id"] for one in found if one["session"].endswith("described")]
+    check(served.request("GET", f"/v1/review/{one}", token=person), "get", "/v1/review/{id}")
+    dropped = decide(served, person, one, "reject", {"paths": ["dropped.txt"]})
+    assert check(dropped, "post", "/v1/review/{id}/reject")["left"] == 1
+    check(decide(served, person, one, "accept"), "post", "/v1/review/{id}/accept")
 
 
 def test_a_reviewer_calls_no_tool(served: Agent, person: str) -> None:

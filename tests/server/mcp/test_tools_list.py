@@ -13,7 +13,7 @@ from readroom.mcp.server import CLAUDE_CODE
 from tests.mcp.serving import ERAS, STATELESS, Http, Stdio, http_server, request
 from tests.vocabulary import tokens_of
 
-MOST_TOKENS = 2000
+MOST_TOKENS = 2250
 """What the tools of the native contract may take on the wire, in o200k tokens, with titles and hints;
 models are passed less (`tests/contracts/native/test_replies.py`)."""
 

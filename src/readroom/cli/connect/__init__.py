@@ -38,6 +38,8 @@ from readroom.cli.remote.address import Address, is_address, parsed
 from readroom.cli.roots import roots_of
 from readroom.core.errors import BadValue, NotAFolder, NotFound, UsageError
 from readroom.core.quoting import quote
+from readroom.core.stores.bucket.address import absolute, is_bucket
+from readroom.core.stores.bucket.address import parsed as bucket_of
 from readroom.core.stores.promises import OPENING
 from readroom.mcp.client_configs import program
 
@@ -119,9 +121,7 @@ def _connect(
     if others and url is not None:
         raise UsageError("A server that runs has its own folders", "Name no others with --url.")
     if client is None or client not in clients.CLIENTS:
-        return _unknown(
-            client, _Task("CLIENT", clients.GENERIC, os.path.abspath(first), url, None, address=address)
-        )
+        return _unknown(client, _Task("CLIENT", clients.GENERIC, absolute(first), url, None, address=address))
     if write and undo:
         raise UsageError("--write and --undo exclude each other", "Leave one of them out.")
     if not _NAME.fullmatch(name):
@@ -210,6 +210,8 @@ def _folders() -> clients.Folders:
 
 
 def _folder(path: str) -> str:
+    if is_bucket(path):
+        return str(bucket_of(path))
     folder = os.path.realpath(path)
     if not os.path.exists(folder):
         raise NotFound(path)
@@ -225,7 +227,7 @@ def _others(first: str, others: Sequence[str]) -> tuple[str, ...]:
     store, options = config.open_roots(first, others)
     store.close()
     return tuple(
-        f"{option.name}={os.path.realpath(str(option.path))}{':ro' if option.read_only else ''}"
+        f"{option.name}={absolute(str(option.path))}{':ro' if option.read_only else ''}"
         for option in options[1:]
     )
 

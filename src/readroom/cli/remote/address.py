@@ -14,6 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 from readroom.core.errors import BadValue
+from readroom.core.stores.bucket.address import is_bucket
 
 SSH: Final = "ssh"
 CONTAINERS: Final = ("docker", "podman")
@@ -67,8 +68,10 @@ class Address(Struct, frozen=True):
 
 
 def is_address(text: str) -> bool:
-    """Whether it is meant as one: it has a scheme other than that of local files."""
+    """Whether it is meant as one: it has a scheme other than that of local files and of buckets."""
     scheme, sign, _ = text.partition("://")
+    if is_bucket(text):
+        return False
     return bool(sign) and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme) is not None and scheme != "file"
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from readroom.core.stores.bucket.address import absolute
     from readroom.mcp.place import Place
 
 address: str = ""
@@ -27,4 +27,4 @@ def shown(folder: str) -> Place | None:
         return None
     from readroom.mcp.place import Place
 
-    return Place(address, os.path.realpath(folder))
+    return Place(address, absolute(folder))

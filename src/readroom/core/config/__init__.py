@@ -97,6 +97,7 @@ from readroom.core.config.environment import has_state as has_state
 from readroom.core.config.environment import own_file as own_file
 from readroom.core.config.environment import token_file as token_file
 from readroom.core.config.environment import variables as variables
+from readroom.core.config.opening import open_store as open_store
 from readroom.core.config.settings import (
     HISTORY_FOLDER,
     LEDGER_FILE,
@@ -136,17 +137,6 @@ if TYPE_CHECKING:
 
 
 NAME = WorkPath(CONFIG_FILE)
-
-
-def open_store(root: str | os.PathLike[str] | Store) -> Store:
-    """The store of a root: a local folder by its path, or a store as it is."""
-    if isinstance(root, (str, os.PathLike)):
-        from readroom.core.stores.local import LocalStore
-
-        if not os.fspath(root):
-            raise errors.BadValue("root", "", "names no folder", "Name one; . is the current folder.")
-        return LocalStore(root, notes=own_file(NOTES_FOLDER))
-    return root
 
 
 def open_roots(root: RootLike, others: Sequence[RootLike] = ()) -> tuple[Store, list[RootOption]]:

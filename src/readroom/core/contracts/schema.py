@@ -336,11 +336,19 @@ def _convert(
             meant = _from_text(value)
             items = meant if isinstance(meant, list) else [value]
             return _convert(arguments, tool, name, wanted, items, within)
-        if _same_type(schema, value):
+        if _same_type(schema, value) or _is_digits(schema, value):
             unit = " seconds" if name.endswith("_s") else ""
             advice = f"{name!r} must be {in_words(schema)}{unit}."
             raise BadValue(within + name, _shown(value), "is not allowed", advice) from None
         raise _wrong_type(arguments, tool, name, value, within) from None
+
+
+def _is_digits(schema: Mapping[str, Any], value: object) -> bool:
+    """Whether a text stands for a number of the type that is wanted, which then is not allowed itself."""
+    return schema.get("type") == "integer" and isinstance(value, str) and bool(_DIGITS.fullmatch(value))
+
+
+_DIGITS = re.compile(r"-?[0-9]{1,20}")
 
 
 def _is_whole(value: object) -> bool:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, final
 
 from msgspec.structs import replace
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from readroom.core.engine.command import CommandService
     from readroom.core.engine.find.kept import KeptTexts
     from readroom.core.history import History
+    from readroom.core.repository.repositories import Repositories
 
 
 @final
@@ -76,6 +78,7 @@ class Engine:
         self._documents: Documents | None = None
         self._archives: ArchiveOpener | None = None
         self._found: KeptTexts | None = None
+        self._repositories: Repositories | None = None
         self._making = threading.Lock()
         self._narrowed: dict[tuple[Layer, ...], Services] = {}
         self._closed = False
@@ -91,6 +94,7 @@ class Engine:
             found=self._kept_texts,
             documents=self._document_cache,
             archives=self._archive_room,
+            repositories=self._git_repositories,
             commands=None,
             commands_off=commands_off,
             history=history,
@@ -140,6 +144,8 @@ class Engine:
         services = self._recording(services, request, caller, origin, within)
         job = Job(request, cap, within, steps, part, caller)
         act = _inside if terms.archives and table().archives and guard is own else _performed
+        if guard is own and verb.paths and _may_lead_into_git(request.path):
+            act = partial(_at_revision, act)
         try:
             performed = _or_folder(act, services, job)
         except errors.NotFound as error:
@@ -188,6 +194,8 @@ class Engine:
             self._documents.close()
         if self._archives is not None:
             self._archives.close()
+        if self._repositories is not None:
+            self._repositories.close()
         self._indexes.close()
         if self.services.history is not None:
             self.services.history.close()
@@ -226,6 +234,15 @@ class Engine:
             if self._found is None:
                 self._found = KeptTexts()
             return self._found
+
+    def _git_repositories(self) -> Repositories:
+        """The repositories, found on first use."""
+        from readroom.core.repository.repositories import Repositories
+
+        with self._making:
+            if self._repositories is None:
+                self._repositories = Repositories()
+            return self._repositories
 
     def _archive_room(self) -> ArchiveOpener:
         """The opener of archives, made on first use."""
@@ -302,6 +319,20 @@ def _inside(services: Services, job: Job[Request]) -> Result:
     except (errors.Binary, errors.NotAFolder) as error:
         instead: Result = provided("perform_instead")(services, job, _performed, error)
         return instead
+
+
+def _may_lead_into_git(path: str) -> bool:
+    """Whether a path may lead into a revision, which `engine.revision` decides."""
+    return "@" in path or ":" in path
+
+
+def _at_revision(
+    act: Callable[[Services, Job[Request]], Result], services: Services, job: Job[Request]
+) -> Result:
+    """Perform a request, at the revision that its path leads into, if any."""
+    from readroom.core.engine import revision  # few paths lead into one
+
+    return revision.perform(services, job, act)
 
 
 def _is_about_members(request: Request) -> bool:

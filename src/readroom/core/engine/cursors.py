@@ -67,16 +67,28 @@ class ListPlace(Struct, frozen=True, order=True):
 
 
 def write_cursor(request: ListRequest, value: int, path: str) -> str:
-    """The cursor that continues `request` after the entry."""
-    place = as_value(path) if request.sort == "name" else f"{value}.{as_value(path)}"
-    return f"{_fingerprint(request)}.{place}"
+    """The cursor that continues `request` after the entry: its value, or how many come before it."""
+    if request.sort == "name":
+        before = f"{_BEFORE}{value}" if value else ""
+        return f"{_fingerprint(request)}{before}.{as_value(path)}"
+    return f"{_fingerprint(request)}.{value}.{as_value(path)}"
+
+
+_BEFORE = "+"
+"""Before the number of entries that come before a place in the order of names, where they are not counted
+again."""
 
 
 def read_cursor(request: ListRequest) -> ListPlace | None:
     """The place after which `request` continues; None at the beginning. Raises BadCursor."""
     if request.cursor is None:
         return None
-    place, value = _rest(request, request.cursor, _fingerprint(request)), "0"
+    begins, _, place = request.cursor.partition(".")
+    value = "0"
+    if request.sort == "name":
+        begins, plus, value = begins.partition(_BEFORE)
+        value = value if plus else "0"
+    place = _rest(request, f"{begins}.{place}", _fingerprint(request))
     if request.sort != "name":
         value, _, place = place.partition(".")
     try:
@@ -195,10 +207,14 @@ class UsesPlace(Struct, frozen=True):
     path: str
     line: int
 
-    @property
-    def key(self) -> tuple[int, tuple[int, ...], bytes, int]:
-        """The sort key by kind."""
-        return self.kind, self.rank, path_key(self.path), self.line
+    def key(self, *, by_path: bool) -> tuple[object, ...]:
+        """The sort key by kind, or by path."""
+        line = (self.rank, path_key(self.path), self.line)
+        return (*line, self.kind) if by_path else (self.kind, *line)
+
+    def is_beside(self, other: UsesPlace) -> bool:
+        """Whether both are in one line."""
+        return self.key(by_path=True)[:-1] == other.key(by_path=True)[:-1]
 
 
 class UsesCursor(Struct, frozen=True):

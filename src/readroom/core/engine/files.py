@@ -230,7 +230,7 @@ def _expected(
     with place.open() as source:
         try:
             now = hashes.digits_of(source, job.deadline)
-        except Shrunk:
+        except (Shrunk, errors.ObjectChanged):
             raise Moved from None
         if source.current() != source.version:
             raise Moved

@@ -31,6 +31,7 @@ from readroom.core.policy.ignore_files import IgnoreTree
 from readroom.core.quoting import first_of
 from readroom.core.search.globs import Globs
 from readroom.core.stores.base import Folder
+from readroom.core.stores.spending import spending
 from readroom.core.text.collation import collation_key
 from readroom.core.values import Cap, EntryKind, ListEntry, ListRequest, ListResult, Omission
 from readroom.core.values.files import Warn
@@ -117,16 +118,29 @@ class _Listing:
             depth=self._depth,
             ignores=None if "ignored" in self._request.include else IgnoreTree(self._guard, top.real),
             enters=self._enters,
+            least=self._least(),
         )
-        with closing(walk.below(top, WorkPath(self._request.path))) as runs:
+        self._walk = walk
+        with spending(), closing(walk.below(top, WorkPath(self._request.path))) as runs:
             if self._request.sort == "name":
                 self._by_name(runs)
             else:
                 self._by_value(runs)
+        if self._resumes and self._after is not None:
+            self._before += self._after.value
+            self._total += self._after.value
+        if isinstance(walk.stopped, errors.TransferLimit) and not self._page.entries:
+            raise walk.stopped
         if not walk.finished and not self._page.entries:
             advice = "List a subfolder, or use a smaller depth."
             raise errors.TimedOut(self._limits.list_timeout_s, advice, next_request=self._smaller())
         return self._shown(walk)
+
+    def _least(self) -> str:
+        """The path before which nothing need be looked at: where the page before this one ended."""
+        if self._request.sort != "name" or self._request.skip or self._after is None:
+            return ""
+        return os.fsdecode(self._after.key).replace("\0", "/")
 
     def _enters(self, folder: str) -> bool:
         if self._hides and is_hidden(folder) and not self._globs.names_hidden:
@@ -145,7 +159,10 @@ class _Listing:
             names = self._asked_for(run)
             self._total += len(names)
             first, following = self._placed_in(run, names)
-            self._before += first
+            if self._resumes:
+                self._total -= first  # counted on the pages before
+            else:
+                self._before += first
             for name in following if taking else ():
                 entry = self._look(run, name)
                 if entry is None:
@@ -153,6 +170,18 @@ class _Listing:
                 elif not self._page.add(entry):
                     taking = False
                     break
+            if not taking and self._walk.in_pages:
+                return  # to count the rest costs as much as to list it
+
+    @property
+    def _resumable(self) -> bool:
+        """Whether the next page need not look at the names before it."""
+        return self._walk.in_pages and not self._request.skip
+
+    @property
+    def _resumes(self) -> bool:
+        """Whether names before this page are not looked at again."""
+        return self._walk.in_pages and bool(self._least())
 
     def _asked_for(self, run: Run) -> Sequence[str]:
         """The names that the globs take."""
@@ -284,7 +313,7 @@ class _Listing:
             reason=reason,
             omitted=() if reason is None else (self._omission(after, reason, following),),
             next=following,
-            warnings=(*self._about_others(), *_warnings(walk.closed)),
+            warnings=(*self._about_others(), *_warnings(walk.closed), *_about_unnamed(walk.unnamed)),
         )
         return result if reason is not None or not self._request.glob else self._with_readings(result)
 
@@ -309,12 +338,18 @@ class _Listing:
     def _after_entry(self, last: ListEntry, after: int) -> ListRequest:
         if self._request.skip is not None:
             return replace(self._request, skip=after)
-        value = 0 if self._request.sort == "name" else self._place(last).value
+        value = self._place(last).value if self._request.sort != "name" else after if self._resumable else 0
         return replace(self._request, cursor=write_cursor(self._request, value, last.path))
 
     def _omission(self, after: int, reason: str, following: ListRequest | None) -> Omission:
         way = following or replace(self._request, sort="name", cursor=None)
         return Omission("entries", after + 1, max(self._total, after + 1), reason, request=way)
+
+
+def _about_unnamed(count: int) -> Iterator[Warn]:
+    if count:
+        what = f"{count:,} key{'s' if count > 1 else ''} here that no path leads to, or that of a folder"
+        yield Warn("unnamed", f"{what}: an empty part, '.', '..', a NUL, or a final slash")
 
 
 def _warnings(closed: Mapping[str, errors.ReadroomError]) -> Iterator[Warn]:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from readroom.core.engine.find.kept import KeptTexts
     from readroom.core.history import History
     from readroom.core.history.keeping import CallRecorder
+    from readroom.core.repository.repositories import Repositories
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -111,6 +112,7 @@ class Services(Struct, frozen=True):
         found: What ranked searches have read; made when the first one is.
         documents: What is kept of documents; made when the first is read.
         archives: What opens archives; made for the first.
+        repositories: The repositories of git; made when the first is asked for.
         commands: Where commands run; None where they do not.
         commands_off: Why they do not.
         history: The past of the workspace; None where none is kept.
@@ -126,6 +128,7 @@ class Services(Struct, frozen=True):
     found: Callable[[], KeptTexts]
     documents: Callable[[], Documents]
     archives: Callable[[], ArchiveOpener]
+    repositories: Callable[[], Repositories]
     commands: OwnCommands | None
     commands_off: Callable[[], ReadroomError]
     history: History | None = None

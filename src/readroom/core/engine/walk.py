@@ -23,7 +23,7 @@ from readroom.core.deadline import Deadline
 from readroom.core.paths import WorkPath, join
 from readroom.core.policy.guard import Guard
 from readroom.core.policy.ignore_files import IgnoreTree
-from readroom.core.stores.base import Folder
+from readroom.core.stores.base import Folder, OrderedFolder
 from readroom.core.values import EntryKind, Names
 
 CHECK_EVERY = 4096
@@ -97,11 +97,12 @@ class Run(Struct, frozen=True):
 
 
 class _Level(Struct):
-    """An open folder, how many of its names were yielded, and which of them are entered."""
+    """An open folder, how many of its names were yielded, which of them are entered, and what follows."""
 
     whole: Run
     stops: Iterator[int]
     at: int = 0
+    following: Iterator[Names] | None = None
 
     def run(self, end: int) -> Run:
         whole, start, self.at = self.whole, self.at, end
@@ -116,6 +117,9 @@ class Walk:
         ignored: Names that ignore files hide.
         closed: Folders, relative, that cannot be opened or read to their end, and why.
         finished: Whether everything was seen; false when the deadline passed.
+        stopped: What ended it early.
+        unnamed: What was seen that no path leads to.
+        in_pages: Whether names come in pages that cost something, so that only some may be looked at.
     """
 
     def __init__(
@@ -127,6 +131,7 @@ class Walk:
         ignores: IgnoreTree | None,
         enters: Callable[[str], bool],
         unit: str | None = "entries",
+        least: str = "",
     ) -> None:
         """Prepare a walk.
 
@@ -137,6 +142,7 @@ class Walk:
             ignores: Hides names; None shows them all.
             enters: Whether a folder is opened, by its path relative to where the walk begins.
             unit: As what names are reported as progress; None to report none.
+            least: A path; names before it need not be yielded.
         """
         self._guard = guard
         self._deadline = deadline
@@ -145,6 +151,10 @@ class Walk:
         self._enters = enters
         self._unit = unit
         self._seen = 0
+        self._least = least
+        self.stopped: errors.TimedOut | None = None
+        self.unnamed = 0
+        self.in_pages = False
         self.denied = 0
         self.ignored = 0
         self.closed: dict[str, errors.ReadroomError] = {}
@@ -165,7 +175,10 @@ class Walk:
                 yield level.run(len(level.whole.names) if stop is None else stop + 1)
                 if stop is None:
                     stack.pop()
-                    if stack:
+                    more = self._more(level, asked_path, len(stack) + 1 < self._depth)
+                    if more is not None:
+                        stack.append(more)
+                    elif stack:
                         level.whole.folder.close()
                     continue
                 deeper = self._deeper(
@@ -174,8 +187,8 @@ class Walk:
                 if deeper is not None:
                     stack.append(deeper)
             self.finished = True
-        except errors.TimedOut:
-            return
+        except errors.TimedOut as error:
+            self.stopped = error
         finally:
             for level in stack[1:]:
                 level.whole.folder.close()
@@ -202,8 +215,35 @@ class Walk:
         return None
 
     def _level(self, folder: Folder, asked_path: WorkPath, prefix: str, further: bool) -> _Level:
+        following = None
+        if isinstance(folder, OrderedFolder):
+            self.in_pages = True
+            following = folder.in_order(self._least_in(prefix))
+        return self._filled(folder, asked_path, prefix, following, further)
+
+    def _least_in(self, prefix: str) -> str:
+        """The first name in a folder that may have to be yielded."""
+        below = self._least.startswith(prefix)
+        return self._least[len(prefix) :].partition("/")[0] if below else ""
+
+    def _more(self, level: _Level, asked_path: WorkPath, further: bool) -> _Level | None:
+        """The same folder with its next names; None at its end."""
+        whole = level.whole
+        if level.following is None or not whole.names:
+            return None
+        below = join(asked_path, whole.prefix.removesuffix("/")) if whole.prefix else asked_path
+        return self._filled(whole.folder, below, whole.prefix, level.following, further)
+
+    def _filled(
+        self,
+        folder: Folder,
+        asked_path: WorkPath,
+        prefix: str,
+        following: Iterator[Names] | None,
+        further: bool,
+    ) -> _Level:
         self._deadline.check()
-        names, kinds = self._shown(folder, asked_path, prefix)
+        names, kinds = self._shown(folder, asked_path, prefix, following)
         self._seen += len(names)
         if self._unit is not None:
             self._deadline.report(self._seen, None, self._unit)
@@ -215,20 +255,26 @@ class Walk:
             for at, name in enumerate(names if further else ())
             if kinds.get(name) is EntryKind.FOLDER and self._enters(prefix + name)
         )
-        return _Level(Run(folder, prefix, names, kinds), stops)
+        return _Level(Run(folder, prefix, names, kinds), stops, following=following)
 
     def _shown(
-        self, folder: Folder, asked_path: WorkPath, prefix: str
+        self, folder: Folder, asked_path: WorkPath, prefix: str, following: Iterator[Names] | None
     ) -> tuple[list[str], dict[str, EntryKind]]:
-        """The names that may be shown, and the kinds of those that are not files."""
+        """The names that may be shown, and the kinds of those that are not files.
+
+        Those are all, or the first that are `following`.
+        """
         names: list[str] = []
         kinds: dict[str, EntryKind] = {}
+        before: int = getattr(folder, "unnamed", 0)
         try:
-            for some in folder.names(CHECK_EVERY):
+            for some in folder.names(CHECK_EVERY) if following is None else following:
                 self._deadline.check()
                 out = self._out(folder.real, asked_path, some)
                 names += [name for name in some.names if name not in out] if out else some.names
                 kinds |= some.kinds
+                if following is not None and names:
+                    break
         except (errors.Cancelled, errors.TimedOut):
             raise
         except errors.ReadroomError as error:
@@ -236,6 +282,7 @@ class Walk:
             if not prefix:
                 raise
             self.closed[prefix.removesuffix("/")] = error
+        self.unnamed += getattr(folder, "unnamed", 0) - before
         return names, kinds
 
     def _out(self, real: WorkPath, asked_path: WorkPath, some: Names) -> set[str]:

@@ -20,8 +20,10 @@ from __future__ import annotations
 # Each name is exported where its class is defined; type checkers follow the stars.
 from readroom.core.errors.base import *
 from readroom.core.errors.base import ReadroomError
+from readroom.core.errors.buckets import *
 from readroom.core.errors.changes import *
 from readroom.core.errors.commands import *
+from readroom.core.errors.git import *
 from readroom.core.errors.history import *
 from readroom.core.errors.reading import *
 from readroom.core.errors.review import *

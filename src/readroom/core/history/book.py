@@ -316,6 +316,9 @@ def _root(store: Store) -> tuple[bytes, int]:
     """The real path of a workspace, and its inode; 0 for a store that has none."""
     if store.folder is None:
         return encoded(store.name), 0
+    opened = getattr(store, "identity", None)  # a mount that hangs would not tell it again
+    if opened is not None:
+        return encoded(store.folder), int(opened[1])
     try:
         return encoded(store.folder), os.stat(store.folder).st_ino
     except OSError:

@@ -89,6 +89,8 @@ class LinkSearch:
 
     def links(self) -> LinkedNames:
         """The links that are there now; folders that cannot be read are skipped."""
+        if not getattr(self._store, "has_links", True):
+            return LinkedNames({})
         with ExitStack() as held:
             if self._store.folder is None:
                 # A store that tells a whole tree at once does so while its topmost folder is looked at.

@@ -21,13 +21,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.core.deadline import Deadline
-from readroom.core.errors import Cancelled, TimedOut
+from readroom.core.errors import Cancelled, TimedOut, TransferLimit
 from readroom.core.limits import BLOCK_BYTES
 from readroom.core.limits.files import INDEX_SPOTS, TURN_S
 from readroom.core.lru import LruCache
 from readroom.core.session.expansions import Expansions
 from readroom.core.session.index_files import IndexFolder, IndexPolicy
-from readroom.core.stores.base import Source
+from readroom.core.stores.base import Source, is_far, keeps_identity
+from readroom.core.stores.spending import COUNTED_BYTES, spending
 from readroom.core.text import line_index
 from readroom.core.text.encodings import Encoding
 from readroom.core.values import Version
@@ -35,8 +36,12 @@ from readroom.core.values import Version
 _Key: TypeAlias = tuple[int, int, str, Encoding]
 
 
+_ENOUGH = TransferLimit(bound="the lines that the page needs")
+"""In the place of a failure, where no more lines were counted than were asked for."""
+
+
 class Unfinished(Exception):
-    """The deadline passed before the whole file was counted.
+    """The deadline passed, or enough lines were counted, before the whole file was.
 
     Attributes:
         index: The index of the lines counted so far, all with a line end.
@@ -57,18 +62,29 @@ class Unfinished(Exception):
         self.packed = packed
 
     @property
+    def why(self) -> str:
+        """Why it was not counted to its end."""
+        if isinstance(self.cause, TransferLimit):
+            return f"counted up to {self.cause.bound}"
+        return "the time limit passed"
+
+    @property
     def first_uncounted(self) -> int:
         """The first byte, from 1, that is not in a counted line."""
         return (self.counted if self.packed else self.index.size) + 1
 
 
 class _Kept(Struct, frozen=True):
-    """What is known of one state of a file: an index of all or part of it, or an unfinished pass."""
+    """What is known of one state of a file: an index of all or part of it, or an unfinished pass.
+
+    `whole` is the index of the whole lines of a part, where reading the last of them again costs something.
+    """
 
     version: Version
     index: line_index.LineIndex
     work: line_index.Pass | None = None
     saved_bytes: int = 0
+    whole: line_index.LineIndex | None = None
 
 
 INDEX_CACHE_BYTES = 16 * 1024 * 1024
@@ -94,22 +110,36 @@ class IndexCache:
         self._folder = None if folder is None else IndexFolder(folder, self._policy.disk_bytes)
 
     def of(
-        self, source: Source, encoding: Encoding, deadline: Deadline, *, hashed: bool = False
+        self,
+        source: Source,
+        encoding: Encoding,
+        deadline: Deadline,
+        *,
+        hashed: bool = False,
+        lines: int | None = None,
     ) -> line_index.LineIndex:
         """The index of an opened file in the state in which it was opened.
 
-        Without `hashed` its hash may be missing.  Raises Unfinished when the deadline has passed (the next
-        call continues), Shrunk for a file shorter than when it was opened, and Cancelled.
+        Without `hashed` its hash may be missing, and no more than so many `lines` are counted where each read
+        costs something.  Raises Unfinished when the deadline has passed, or those are counted (the next call
+        continues), Shrunk for a file shorter than when it was opened, and Cancelled.
         """
         key = (source.version.device, source.version.inode, source.real, encoding)
         with self._turn(key, source.size, deadline) as turn:
             kept = self._found(key, source)
             if kept is not None and _answers(kept, source.version, hashed=hashed):
                 return kept.index
+            lines = lines if is_far(source) and not hashed else None
+            if kept is not None and kept.version == source.version and _covers(kept.whole, lines):
+                assert kept.whole is not None
+                raise Unfinished(kept.whole, kept.index.size, source.size, _ENOUGH)
             since = time.time_ns()
             turn.work = work = self._work(kept, source, encoding, hashed=hashed)
             try:
-                work.run(source, deadline)
+                with spending(most_bytes=COUNTED_BYTES):
+                    work.run(source, deadline, lines)
+            except line_index.Enough:
+                raise self._stopped(key, source, work, kept, _ENOUGH) from None
             except TimedOut as error:
                 raise self._stopped(key, source, work, kept, error) from None
             except Cancelled:
@@ -138,7 +168,7 @@ class IndexCache:
 
     def _found(self, key: _Key, source: Source) -> _Kept | None:
         kept = self._kept.get(key)
-        if kept is not None and (kept.version == source.version or _grown(kept.version, source.version)):
+        if kept is not None and _serves(kept, source):
             return kept
         return self._loaded(key, source)
 
@@ -151,16 +181,16 @@ class IndexCache:
             return None
         kept = _Kept(*loaded, saved_bytes=loaded[1].size)
         if kept.version != source.version:
-            return kept if _grown(kept.version, source.version) else None
+            return kept if _serves(kept, source) else None
         # Device numbers are reused: a check of the content detects another file with the same numbers.
-        if not line_index.still_there(kept.index, source, INDEX_SPOTS):
+        if not is_far(source) and not line_index.still_there(kept.index, source, INDEX_SPOTS):
             return None
         self._kept.put(key, kept)
         return kept
 
     def _is_on_disk(self, source: Source) -> bool:
         """Whether the index may be stored: only real files have identities valid in every process."""
-        return self._folder is not None and self.extends(source.size) and source.fileno() is not None
+        return self._folder is not None and self.extends(source.size) and keeps_identity(source)
 
     # --- a pass -------------------------------------------------------------------------------
 
@@ -175,7 +205,7 @@ class IndexCache:
             kept is not None
             and not hashed
             and self.extends(source.size)
-            and line_index.still_there(kept.index, source, INDEX_SPOTS)
+            and (is_far(source) or line_index.still_there(kept.index, source, INDEX_SPOTS))
         ):
             return line_index.continued(kept.index, source)
         return line_index.Pass(line_index.Counter(encoding, BLOCK_BYTES), hashed=True)
@@ -185,8 +215,9 @@ class IndexCache:
     ) -> Unfinished:
         part = _part(work)
         saved = self._saved(source, part, kept)
-        self._kept.put(key, _Kept(source.version, part, work, saved))
-        return Unfinished(line_index.whole_lines(part, source), part.size, source.size, error)
+        whole = line_index.whole_lines(part, source)
+        self._kept.put(key, _Kept(source.version, part, work, saved, whole if is_far(source) else None))
+        return Unfinished(whole, part.size, source.size, error)
 
     def _finished(
         self, key: _Key, source: Source, index: line_index.LineIndex, kept: _Kept | None, since: int
@@ -257,6 +288,17 @@ class _Turn:
 def _answers(kept: _Kept, version: Version, *, hashed: bool) -> bool:
     whole = kept.version == version and kept.work is None and kept.index.size == version.size
     return whole and (bool(kept.index.sha256) or not hashed)
+
+
+def _covers(index: line_index.LineIndex | None, lines: int | None) -> bool:
+    """Whether so many lines are counted."""
+    return index is not None and lines is not None and index.total_lines >= lines
+
+
+def _serves(kept: _Kept, source: Source) -> bool:
+    """Whether what is known is of that state, or of one that it may have grown from."""
+    grown = not is_far(source) and _grown(kept.version, source.version)
+    return kept.version == source.version or grown
 
 
 def _grown(old: Version, new: Version) -> bool:

@@ -68,12 +68,16 @@ class Notes:
                 self._refresh(seen for seen in self._current() if seen.path in names)
         runs: dict[WorkPath, list[ShownLines]] = {}
         for span in (*shown, *_changed_lines(result)):
-            if not span.path.startswith("/") and not may_lead_inside(span.path):
+            if not span.path.startswith("/") and not may_lead_inside(span.path) and self._changes(span.path):
                 runs.setdefault(WorkPath(span.path), []).append(span)
         for path, spans in list(runs.items())[:SEEN_FILES]:
             self._show(path, request.path, spans)
         if traces == "edit":
             self._aliases(runs)
+
+    def _changes(self, path: str) -> bool:
+        """Whether a name may mean another state later: a file at a revision of git stays as it is."""
+        return "@" not in path or self._version(WorkPath(path)) is not None
 
     def take_failed(self, request: Request) -> None:
         """Note what a call that failed has perhaps changed. Raises StateFailed."""

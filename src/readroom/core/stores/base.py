@@ -9,7 +9,7 @@ root, which is ".".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
 
@@ -45,6 +45,16 @@ class Source(Bytes, Closeable, Protocol):
         """A descriptor that a child process may read, at any position; None if there is none."""
 
 
+def is_far(source: object) -> bool:
+    """Whether each read of a source may be a request that costs time and money (`stores.spending`)."""
+    return getattr(source, "far", False)
+
+
+def keeps_identity(source: Source) -> bool:
+    """Whether the version of a source means the same file in every process."""
+    return source.fileno() is not None or getattr(source, "keeps_identity", False)
+
+
 class Folder(Closeable, Protocol):
     """An opened folder, held open like a `Source`."""
 
@@ -74,6 +84,18 @@ class Folder(Closeable, Protocol):
 
     def fileno(self) -> int | None:
         """A descriptor from which a child process may walk it; None if there is none."""
+
+
+@runtime_checkable
+class OrderedFolder(Folder, Protocol):
+    """A folder with any number of names, which come in their order: few are read for a page of them."""
+
+    @property
+    def unnamed(self) -> int:
+        """The number of entries seen so far that no path leads to."""
+
+    def in_order(self, least: str = "") -> Iterator[Names]:
+        """The names from `least` on in batches, each in no order and all after the batch before."""
 
 
 Step: TypeAlias = Callable[[WorkPath, bool], None]

@@ -50,6 +50,10 @@ class Shrunk(Exception):
     """The file ended before the size it had when it was opened; it is being changed."""
 
 
+class Enough(Exception):
+    """As many lines as were asked for are counted."""
+
+
 class Counter:
     """Newlines per block and the forms of line ends, from pieces of whole blocks.
 
@@ -157,15 +161,18 @@ class Pass:
         """Of all that was passed over, 64 hex digits; empty when it is not hashed."""
         return "" if self._digest is None else self._digest.hexdigest()
 
-    def run(self, data: Bytes, deadline: Deadline) -> None:
-        """Pass over the rest, up to the size of `data`. Raises Shrunk, TimedOut, Cancelled."""
+    def run(self, data: Bytes, deadline: Deadline, lines: int | None = None) -> None:
+        """Pass over the rest, up to the size of `data`. Raises Shrunk, TimedOut, Cancelled.
+
+        With `lines` it raises Enough once there are so many line ends, before the end.
+        """
         from queue import SimpleQueue
 
         free: SimpleQueue[memoryview] = SimpleQueue()
         for _ in range(_CHUNKS if self.hashed else 1):
             free.put(memoryview(bytearray(_CHUNK_BLOCKS * self.count.block_bytes)))
         if self._digest is None:
-            self._read(data, free, None, deadline)
+            self._read(data, free, None, deadline, lines)
             return
         full: SimpleQueue[memoryview | None] = SimpleQueue()
         digest = self._digest
@@ -178,7 +185,7 @@ class Pass:
         hasher = threading.Thread(target=consume, name="readroom-hash", daemon=True)
         hasher.start()
         try:
-            self._read(data, free, full, deadline)
+            self._read(data, free, full, deadline, lines)
         finally:
             full.put(None)
             hasher.join()
@@ -189,10 +196,13 @@ class Pass:
         free: SimpleQueue[memoryview],
         full: SimpleQueue[memoryview | None] | None,
         deadline: Deadline,
+        lines: int | None,
     ) -> None:
         size = data.size
         while self.count.size < size:
             deadline.check()
+            if lines is not None and self.count.lines >= lines:
+                raise Enough
             at = self.count.size
             chunk = free.get()
             if len(chunk) > size - at:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from readroom.core.values.changes import Diff
 from readroom.core.values.files import Warn
+from readroom.core.values.git import GitRequest, GitResult
 
 # -----------------------------------------------------------------------------
 # What is kept of a change.
@@ -238,6 +239,7 @@ class UndoRequest(Struct, frozen=True):
         parts: Of a text that was changed since, take back the lines that are still there.
         dry_run: Say what would be done, conflicts as well, and change nothing.
         rights: The kinds of change that the caller may make; None for all.
+        granted: The tools by which it may make them; None if that is not known.
     """
 
     change: int | None = None
@@ -250,6 +252,7 @@ class UndoRequest(Struct, frozen=True):
     parts: bool = False
     dry_run: bool = False
     rights: frozenset[Right] | None = None
+    granted: frozenset[str] | None = None
 
 
 class Undone(Struct, frozen=True):
@@ -333,5 +336,5 @@ class ForgetResult(Struct, frozen=True):
     warnings: Sequence[Warn] = ()
 
 
-PastRequest: TypeAlias = HistoryRequest | DiffRequest | UndoRequest | ForgetRequest
-PastResult: TypeAlias = HistoryResult | DiffResult | UndoResult | ForgetResult
+PastRequest: TypeAlias = HistoryRequest | DiffRequest | UndoRequest | ForgetRequest | GitRequest
+PastResult: TypeAlias = HistoryResult | DiffResult | UndoResult | ForgetResult | GitResult

@@ -47,6 +47,14 @@ from readroom.core.values.commands import (
     WatchResult,
 )
 from readroom.core.values.files import BytesRequest, BytesResult, ResolveRequest, ResolveResult
+from readroom.core.values.git import (
+    GitBlameRequest,
+    GitBlameResult,
+    GitChangesRequest,
+    GitChangesResult,
+    GitLogRequest,
+    GitLogResult,
+)
 from readroom.core.values.history import (
     DiffRequest,
     DiffResult,
@@ -145,6 +153,19 @@ def _of_past(request: type[values.Request], result: type[values.Result], name: s
     )
 
 
+def _of_git(request: type[values.Request], result: type[values.Result], name: str) -> Verb:
+    """The row of a question to git; its path may be one that only a revision has."""
+    return Verb(
+        request,
+        result,
+        f"{_ENGINE}git.{name}:perform",
+        counted=f"{_ENGINE}git.counts:of_{name}",
+        near=_ANY,
+        suggestion="again",
+        time_limit="read_timeout_s",
+    )
+
+
 VERBS = (
     Verb(
         values.ReadRequest,
@@ -236,6 +257,9 @@ VERBS = (
     _of_past(DiffRequest, DiffResult, "diff", traces="none"),
     _of_past(UndoRequest, UndoResult, "undo:perform"),
     _of_past(ForgetRequest, ForgetResult, "forget"),
+    _of_git(GitChangesRequest, GitChangesResult, "changes"),
+    _of_git(GitLogRequest, GitLogResult, "log"),
+    _of_git(GitBlameRequest, GitBlameResult, "blame"),
 )
 
 BY_REQUEST: Mapping[type[values.Request], Verb] = MappingProxyType({verb.request: verb for verb in VERBS})

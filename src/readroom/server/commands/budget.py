@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from readroom.cli import output
 from readroom.cli.exits import ExitCode
 from readroom.cli.options import database_option, flag, json_option, option, subcommand
 from readroom.core.errors import UsageError
+from readroom.core.stores.bucket.address import absolute
 
 if TYPE_CHECKING:
     from readroom.server.shared.state import SharedState
@@ -51,7 +51,7 @@ def _reset(
     """
     if whole == bool(workspace or scope or name):
         raise UsageError("No budget was chosen", "Use --all, or choose some with the other options.")
-    root = None if workspace is None else os.path.realpath(workspace)
+    root = None if workspace is None else absolute(workspace)
     with _state(config) as state:
         chosen = [
             spending

@@ -21,6 +21,7 @@ from readroom.cli.options import json_option, option, subcommand
 from readroom.core.errors import BadValue, UsageError
 from readroom.core.moments import as_iso, moment
 from readroom.core.quoting import as_given
+from readroom.core.stores.bucket.address import absolute
 from readroom.server.ledger import LedgerPolicy, open_book, queries
 from readroom.server.ledger.ledger import Head, Ledger
 from readroom.server.ledger.rows import COLUMNS, Event, Row, decoded
@@ -253,7 +254,7 @@ def _replayed(
     from readroom.server.ledger.replay import STATES, ReplayedRow, replay
 
     where = Where(root, config)
-    folder = os.path.realpath(where.root or ".")
+    folder = absolute(where.root or ".")
     rows = book.rows(replace(chosen, workspace=chosen.workspace or folder).conditions())
     settings = configuration.load(configuration.open_store(folder), where.config)
     # Reads for a comparison are not calls of an agent.

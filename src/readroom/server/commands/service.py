@@ -21,6 +21,7 @@ from readroom.cli import output
 from readroom.cli.roots import roots_of
 from readroom.core import config
 from readroom.core.errors import StateFailed
+from readroom.core.stores.bucket.address import absolute
 from readroom.server.admission import Auth, Keys
 from readroom.server.http.gate import MCP_PATH
 from readroom.server.http.server import Address, Served, admitted, listening, serve_http
@@ -127,7 +128,7 @@ class Service:
     def _server(self) -> str:
         """The identity of a server, the same for all its processes: the served workspaces."""
         roots = {
-            name: "\n".join((os.path.realpath(where.root or "."), *roots_of(where.root)[1:]))
+            name: "\n".join((absolute(where.root or "."), *roots_of(where.root)[1:]))
             for name, where in self._places.items()
         }
         served = msgspec.json.encode(

@@ -15,6 +15,7 @@ from readroom.server.http.gate import AGENT_PATH, NAME
 from readroom.server.http.header_names import AGENT, READ, SESSION, WRITTEN
 from readroom.server.http.history import PATH
 from readroom.server.http.history import openapi as of_history
+from readroom.server.http.review import openapi as of_review
 
 # -----------------------------------------------------------------------------
 # The addresses of coder's workspace agent in the OpenAPI document, from the routes of its contract.
@@ -214,6 +215,7 @@ def document(contracts: Iterable[Contract], names: Sequence[str], *, commands: b
             paths[f"/v1/{contract.name}/{tool.name}"] = {"post": _operation(contract, tool)}
         paths |= coder_paths(contract)
     paths |= of_history.paths(_CALLER_NAMES, _errors())
+    paths |= of_review.paths(_CALLER_NAMES, _errors())
     paths["/v1/sessions/{session}/compacted"] = {"post": _compacted()}
     paths["/healthz"] = {
         "get": _plain("health", "Whether the server answers.", "application/json", open_=True)
@@ -241,7 +243,7 @@ def document(contracts: Iterable[Contract], names: Sequence[str], *, commands: b
         "paths": paths,
         "x-headers": {"read": READ, "written": WRITTEN},
         "components": {
-            "schemas": {**_SCHEMAS, **of_history.SCHEMAS},
+            "schemas": {**_SCHEMAS, **of_history.SCHEMAS, **of_review.SCHEMAS},
             "parameters": {name: _named_by(name) for name in _NAMES},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },

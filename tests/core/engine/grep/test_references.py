@@ -265,3 +265,21 @@ def test_a_budget_that_runs_low_shows_counts() -> None:
 
     less = degraded(GrepRequest("a.b", output="references", kinds=("call",)), Level.OUTLINE)
     assert less == GrepRequest(r"\ba\.b\b", output="count")
+
+
+def test_by_path_a_page_may_end_within_a_line() -> None:
+    caller = Driver(MemoryStore({"a.py": b"go = go(go)  # go\ngo\n"}))
+    pages = list(caller.pages("grep_files", pattern="go", output="references", sort="path", limit=1))
+    assert [_found(page) for page in pages] == [
+        [("definition", "a.py", 1)],
+        [("call", "a.py", 1)],
+        [("use", "a.py", 1)],
+        [("comment", "a.py", 1)],
+        [("use", "a.py", 2)],
+    ]
+
+
+def test_a_line_with_very_many_places_is_told_in_time() -> None:
+    text = b"x = [" + b"go," * 100_000 + b"]\n"
+    reply = _refs({"a.js": text}, timeout_s=120)
+    assert [(kind, line) for kind, _, line in _found(reply)] == [("use", 1)]

@@ -49,6 +49,10 @@ class TestPlacing(write_cases.Placing):
     """The same as everywhere."""
 
 
+class TestPlacingThroughLinks(write_cases.PlacingThroughLinks):
+    """The same as everywhere."""
+
+
 class TestExcluding(write_cases.Excluding):
     """The same as everywhere."""
 

@@ -35,6 +35,7 @@ from readroom.core.errors import BadValue
 from readroom.core.paths import WorkPath
 from readroom.core.quoting import quote
 from readroom.core.stores.base import Store
+from readroom.core.stores.bucket.address import is_bucket
 from readroom.core.stores.roots.joined import JoinedStore, RootStore
 from readroom.core.stores.roots.names import Place
 
@@ -88,7 +89,7 @@ def root_option(given: RootLike, expanded: Callable[[str], str] = str) -> RootOp
     before, equals, after = given.partition("=")
     if equals and "/" not in before:
         name, path = before, after
-    elif equals and not os.path.lexists(given):
+    elif equals and not is_bucket(given) and not os.path.lexists(given):
         raise BadValue("root", quote(before), "cannot be the name of a folder here", f"{RENAME} {_ALLOWED}")
     read_only = path.endswith(_READ_ONLY)
     path = path.removesuffix(_READ_ONLY)
@@ -109,8 +110,10 @@ def configured(file: str | None) -> list[RootOption]:
             option = replace(root_option(f"{name}={value}" if "/" not in name else value), name=name)
         else:
             option = _in_section(parsed, name, beside)
-        path = os.path.join(beside, os.path.expanduser(str(option.path)))
-        found.append(replace(option, path=os.path.normpath(path)))
+        given = str(option.path)
+        if not is_bucket(given):
+            given = os.path.normpath(os.path.join(beside, os.path.expanduser(given)))
+        found.append(replace(option, path=given))
     return found
 
 
@@ -165,6 +168,8 @@ def _named(option: RootOption) -> RootOption:
     name = option.name
     if name is None:
         path = option.path
+        if is_bucket(path):
+            path = str(path).rstrip("/")
         if not isinstance(path, (str, os.PathLike)):
             raise BadValue(
                 "root", str(path.name), "is a store without a name", "Give one: RootOption(store, name)."

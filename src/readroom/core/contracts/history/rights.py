@@ -42,7 +42,8 @@ def rights(granted: frozenset[str] | None) -> frozenset[Right] | None:
 def within(request: UndoRequest, granted: frozenset[str]) -> UndoRequest:
     """The request, which may make no other kinds of change than a token with these tools."""
     own, theirs = request.rights, rights(granted)
-    return replace(request, rights=theirs if own is None or theirs is None else own & theirs)
+    both = theirs if own is None or theirs is None else own & theirs
+    return replace(request, rights=both, granted=granted & _CHANGES)
 
 
 def granted_calls(granted: frozenset[str] | None) -> frozenset[str] | None:

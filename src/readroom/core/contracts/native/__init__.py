@@ -29,6 +29,7 @@ from readroom.core.contracts.native import search
 from readroom.core.contracts.native import several as native_several
 from readroom.core.contracts.native.calls import GREP, LIST, READ, to_call
 from readroom.core.contracts.native.changes import EDIT_FILE, RUN_COMMAND, WRITE_FILE
+from readroom.core.contracts.native.git import GIT_TOOL
 from readroom.core.contracts.native.names import APPLY_PATCH, CHANGE_FILES
 from readroom.core.contracts.native.render import entry_bytes, render_list
 from readroom.core.contracts.schema import DIGITS, NEVER_ZERO, into
@@ -280,6 +281,7 @@ NATIVE = Contract(
         WRITE_FILE,
         CHANGE_FILES,
         APPLY_PATCH,
+        GIT_TOOL,
     ),
     reply_bytes=limits.REPLY_BYTES,
     raisable=True,

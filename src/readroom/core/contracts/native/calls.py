@@ -28,6 +28,7 @@ from readroom.core.values import (
     ReadRequest,
     Request,
     changes,
+    git,
 )
 from readroom.core.values import history as past
 from readroom.core.values.commands import EndRequest, RunRequest, StartedRequest, StartRequest, WatchRequest
@@ -40,6 +41,7 @@ READ, GREP, FIND, LIST = "read_file", "grep_files", "find_relevant", "list_direc
 EDIT, WRITE, CHANGE, PATCH = "edit_file", "write_file", "change_files", "apply_patch"
 RUN, CHECK = "run_command", "check_command"
 HISTORY = "history"
+GIT = "git"
 """Tool names, which the record and the calls share."""
 
 _TOOLS = {
@@ -52,6 +54,7 @@ _TOOLS = {
     RunRequest: RUN,
     StartRequest: RUN,
     **dict.fromkeys((WatchRequest, EndRequest, StartedRequest), CHECK),
+    **dict.fromkeys((git.GitChangesRequest, git.GitLogRequest, git.GitBlameRequest), GIT),
 }
 """The requests that a native tool means."""
 
@@ -108,6 +111,9 @@ SAID: Mapping[type[Any], Sequence[str]] = {
     past.DiffRequest: ("change", "path"),
     past.UndoRequest: ("change", "session", "since_ns", "path", "own", "up_to", "parts", "dry_run"),
     past.ForgetRequest: ("path", "all"),
+    git.GitChangesRequest: ("show", "path", "revision", "by", "cursor"),
+    git.GitLogRequest: ("show", "path", "revision", "lines", "limit", "cursor"),
+    git.GitBlameRequest: ("show", "path", "revision", "lines"),
 }
 """The included fields, in the order of the arguments."""
 
@@ -118,6 +124,7 @@ _ALWAYS: Mapping[type[Any], Sequence[str]] = {
     BytesRequest: ("first",),
     changes.DeleteRequest: ("recursive", "expected_hash"),
     changes.MoveRequest: ("overwrite",),
+    **dict.fromkeys((git.GitChangesRequest, git.GitLogRequest, git.GitBlameRequest), ("show",)),
 }
 """Fields with a default that are always included."""
 
@@ -168,6 +175,8 @@ def _fact(request: Request | changes.FileChange, name: str, value: Any) -> Fact:
             return value[0] if len(value) == 1 else list(value)
         case "include":
             return sorted(value)
+        case "lines":
+            return f"{value[0]}-{value[1]}"
         case "kinds":
             return list(value)
         case "edits":

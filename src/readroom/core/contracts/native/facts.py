@@ -144,10 +144,11 @@ def of_grep(result: values.GrepResult, own_call: OwnCall = to_call) -> dict[str,
 
 
 def _uses(result: values.GrepResult) -> dict[str, values.Fact]:
-    """What was found of a name, by kind; nothing for another search."""
+    """What was found of a name, by kind; null for another search."""
     if result.uses is None:
-        return {}
-    return {"kinds": dict(result.uses.kinds), **named(result.uses, "unlabelled", "files_with_matches")}
+        return dict.fromkeys(("kinds", "unlabelled", "files_with_matches"))
+    kinds: dict[str, values.Fact] = dict(result.uses.kinds.items())
+    return {"kinds": kinds, **named(result.uses, "unlabelled", "files_with_matches")}
 
 
 def of_list(result: values.ListResult, own_call: OwnCall = to_call) -> dict[str, values.Fact]:

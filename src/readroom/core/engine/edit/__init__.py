@@ -94,7 +94,7 @@ def perform(services: Services, job: Job[EditRequest]) -> EditResult:
                         result = planned_here.made(warnings)
             except errors.NotFound:
                 raise errors.NotFound(request.path) from None
-            except (Moved, Shrunk):
+            except (Moved, Shrunk, errors.ObjectChanged):
                 continue
         return replace(result, warnings=(*result.warnings, *planned_here.told()))
     raise errors.Changed(request.path, next_request=ReadRequest(request.path, encoding=request.encoding))

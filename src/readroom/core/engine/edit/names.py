@@ -96,7 +96,7 @@ def attempted(
             names = Names(services, job.deadline, held)
             try:
                 return attempt(names)
-            except (Moved, Shrunk):
+            except (Moved, Shrunk, errors.ObjectChanged):
                 names.require_different()
     raise errors.Changed(job.request.path)
 

@@ -24,6 +24,7 @@ from readroom.core.errors import (
     Exists,
     NotAFile,
     NotFound,
+    ObjectChanged,
     SymbolicLink,
     TooLarge,
     Unencodable,
@@ -115,7 +116,7 @@ def _written(services: Services, job: Job[WriteRequest]) -> WriteResult:
                 if either:
                     continue  # removed since we looked: the next try creates it
                 raise Vanished(request.path, hashes.full(expected)) from None
-            except (Moved, Shrunk):
+            except (Moved, Shrunk, ObjectChanged):
                 continue
         return replace(result, warnings=(*result.warnings, *writing.told(result)))
     raise Changed(request.path, next_request=ReadRequest(request.path))

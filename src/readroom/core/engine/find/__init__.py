@@ -52,6 +52,7 @@ from readroom.core.ranking.order import BestFirst
 from readroom.core.ranking.query import Query, parse
 from readroom.core.ranking.score import RankedFile, RankedPart, Scale
 from readroom.core.stores.base import Source
+from readroom.core.stores.spending import spending
 from readroom.core.text.tokens import estimate
 from readroom.core.values import (
     EntryKind,
@@ -81,6 +82,11 @@ def perform(services: Services, job: Job[FindRequest]) -> FindResult:
         NotFound, Denied, OutsideRoot, NoPermission, NotAFile, HardLinked: From opening what was asked for.
         Cancelled: The caller went away.
     """
+    with spending() as cost:
+        return cost.told(_ranked(services, job))
+
+
+def _ranked(services: Services, job: Job[FindRequest]) -> FindResult:
     guard, limits, request = services.guard, services.limits, job.request
     query = parse(request.query)
     _require_usable(request, query)

@@ -8,7 +8,7 @@ may not be seen has no part in how rare a word is.
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from typing import final
 
 from msgspec import Struct, field
@@ -35,6 +35,7 @@ from readroom.core.ranking.order import Examine
 from readroom.core.ranking.query import Query
 from readroom.core.ranking.score import Counted, Glimpse, count, glance
 from readroom.core.stores.base import Folder, Source
+from readroom.core.stores.spending import spending
 from readroom.core.values import EntryKind
 
 _REPORT_EVERY = 256
@@ -87,6 +88,10 @@ FIND_LEFT_NAMES = 20
 """Names of files too large to be ranked that are shown."""
 
 
+_SHARE_OF_COST = 0.8
+"""The part of what a call may cost for looking at files; the best of them may have to be read again."""
+
+
 @final
 class Survey:
     """One pass over the files below a folder. Paths are relative to that folder."""
@@ -125,8 +130,14 @@ class Survey:
         """Look at files from `since` on and before `until` while there is time. Raises Cancelled."""
         self._least = path_key(since) if since else b""
         self._end = path_key(until) if until else None
-        with suppress(errors.TimedOut):  # `stopped_at` says where
-            self._folder("", top, self._opener.guard)
+        try:
+            with spending(share=_SHARE_OF_COST):
+                self._folder("", top, self._opener.guard)
+        except errors.TransferLimit:
+            if not self._has_begun:
+                raise  # the next call would come no further
+        except errors.TimedOut:
+            pass  # `stopped_at` says where
         self._left.whole = self._left.whole and self.seen.stopped_at is None
         self._left.counted = True
         return self.seen
@@ -182,12 +193,19 @@ class Survey:
     def _deeper(self, path: str, real: WorkPath, guard: Guard) -> None:
         try:
             folder = guard.open_folder(real)
+        except errors.TransferLimit:
+            self.seen.stopped_at = path
+            raise
         except errors.ReadroomError as error:
             self._note(real, error)
             return
         with folder:
             if folder.real == real:
-                self._folder(path, folder, guard)
+                try:
+                    self._folder(path, folder, guard)
+                except errors.TransferLimit:
+                    self.seen.stopped_at = self.seen.stopped_at or path
+                    raise
 
     def _members(self, path: str, real: WorkPath, guard: Guard) -> None:
         """Look at the members of a file that may be an archive; `path` is its path as a folder."""
@@ -313,6 +331,9 @@ class Survey:
                     return self._texts.put(as_document(real), source, document.text, document)
                 return self._text(source, real)
         except errors.Cancelled:
+            raise
+        except errors.TransferLimit:
+            self.seen.stopped_at = relative
             raise
         except errors.TimedOut:
             self._check(relative)  # the next call reads it

@@ -40,7 +40,8 @@ from readroom.core.limits import GREP_MAX_TIMEOUT_S
 from readroom.core.paths import ROOT, WorkPath
 from readroom.core.policy.guard import Guard
 from readroom.core.search.pattern import Pattern
-from readroom.core.stores.base import Folder, Source
+from readroom.core.stores.base import Folder, OrderedFolder, Source
+from readroom.core.stores.spending import spending
 from readroom.core.values import EntryKind, GrepRequest, GrepResult, Omission, Warn
 
 _REPORT_EVERY = 64
@@ -59,11 +60,12 @@ def perform(services: Services, job: Job[GrepRequest], *, confined: bool = True)
         MissingProgram: rg is not installed, or is too old.
         Cancelled: The caller went away.
     """
-    if job.request.output != "references":
-        return _searched(services, job, None, confined=confined)
-    from readroom.core.engine.grep.references import told_apart  # few searches ask for it
+    with spending() as cost:
+        if job.request.output != "references":
+            return cost.told(_searched(services, job, None, confined=confined))
+        from readroom.core.engine.grep.references import told_apart  # few searches ask for it
 
-    return told_apart(job, services.limits, partial(_searched, services, confined=confined))
+        return cost.told(told_apart(job, services.limits, partial(_searched, services, confined=confined)))
 
 
 def _searched(
@@ -132,7 +134,7 @@ class _Search:
         self.archives: SearchesArchives | None = None
         self._examined = 0
         self._counting = False
-        self._saw_second = False
+        self._saw_second = self._in_pages = False
         self._second: SecondRound | None = None
         self._top = ROOT
 
@@ -188,6 +190,7 @@ class _Search:
     def folder(self, top: Folder) -> GrepResult:
         """Search everything below a folder."""
         self._top = top.real
+        self._in_pages = isinstance(top, OrderedFolder)
         scope = Scope(self._guard, self._request, top.real, globs_of_type(self._request))
         searched = {*self._request.include, *(["documents"] if self._request.documents else [])}
         self._left.names = Unsearched(self._guard, self._request.path, top.real, scope, searched)
@@ -218,7 +221,8 @@ class _Search:
             if stopped is not None:
                 return stopped
         # Without rg the first round saw all files, and knows whether any is left for the second.
-        if self._page.goes_on and (self._local or self._cursor is not None or self._saw_second):
+        left_over = self._local or self._cursor is not None or self._saw_second
+        if self._page.goes_on and left_over and not self._in_pages:
             stopped = self._round(rounds, WIDE, None)
             if stopped is not None:
                 return stopped
@@ -257,7 +261,7 @@ class _Search:
             # Close it now rather than when it is collected: it holds a process.
             with closing(finder.files(cursor)) as files:
                 for current in files:
-                    if not self._examine(current, wide=rank == WIDE):
+                    if not self._examine(current, wide=None if self._in_pages else rank == WIDE):
                         break
                     current = None
         except TimedOut:
@@ -397,6 +401,7 @@ class _Search:
             self._left.text(file.path, file.read, file.size, 0)
         if rounds.second is not None and not rounds.second.texts_known:
             self._left.remarks.insert(0, left.TEXTS_UNKNOWN)
+        self._left.unnamed = max(self._left.unnamed, rounds.noted.unnamed)
         self._left.unreadable += sorted(set(rounds.noted.unreadable).difference(self._left.unreadable))
 
     # --- the result ---------------------------------------------------------------------------

@@ -343,7 +343,15 @@ class Walked:
         def enters(folder: str) -> bool:
             return end_of_folder(path_key(folder)) > least and self._scope.enters(folder)
 
-        walk = Walk(self._guard, self._deadline, depth=MAX_PATH_DEPTH, ignores=None, enters=enters, unit=None)
+        walk = Walk(
+            self._guard,
+            self._deadline,
+            depth=MAX_PATH_DEPTH,
+            ignores=None,
+            enters=enters,
+            unit=None,
+            least=os.fsdecode(least.replace(b"\0", b"/")),
+        )
         try:
             with closing(walk.below(self._top, self._top.real)) as runs:
                 for run in runs:
@@ -356,8 +364,9 @@ class Walked:
                             yield path
         finally:
             self._noted.unreadable += walk.closed
-        if not walk.finished:
-            self._deadline.check()
+            self._noted.unnamed += walk.unnamed
+        if walk.stopped is not None:
+            raise walk.stopped
 
     def _may_match(self, path: str) -> bool:
         return self._passes is None or self._passes(join_below(self._top.real, path))

@@ -52,7 +52,7 @@ from readroom.core.search.pattern import Hit, Pattern, is_binary, is_mixed, with
 from readroom.core.search.prefilter import superset
 from readroom.core.session.expansions import ExpandedSource
 from readroom.core.session.index_cache import IndexCache
-from readroom.core.stores.base import Source
+from readroom.core.stores.base import Source, is_far
 from readroom.core.text.encodings import UTF8, by_bom, detect, is_wide_unmarked, to_utf8
 from readroom.core.text.encodings.detect import is_journal
 from readroom.core.values import GrepRequest, Warn
@@ -81,6 +81,10 @@ def _looks_binary(text: bytes) -> bool:
 GREP_WIDE_BYTES = 16 * 1024 * 1024
 """Largest file that is searched by its characters if it is not UTF-8, and across CR LF: it is held in memory
 as UTF-8, which takes up to three times its size."""
+
+
+GREP_FAR_BYTES = 32 * 1024 * 1024
+"""Largest file that a search fetches from elsewhere: half of what one call fetches in all."""
 
 
 @final
@@ -133,6 +137,9 @@ class Searcher:
 
     def search(self, file: Opened, after: int = 0) -> Searched | None:
         """The matching lines of a file, possibly without those up to `after`; None if it is not searched."""
+        if is_far(file.source) and file.source.size > GREP_FAR_BYTES:
+            self._left.too_far.append(file.source.real)
+            return None
         if file.foreign and file.too_large:
             if file.encoding.unit > 1:
                 self._left.too_wide.append(file.source.real)

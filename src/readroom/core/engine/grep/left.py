@@ -158,6 +158,8 @@ class Left:
         unread: Files that were skipped because they are binary, by their real names, with their beginnings.
         too_wide: Files that were skipped because they are large and UTF-16 or UTF-32.
         as_bytes: Files that were searched as if they were UTF-8, because they are large.
+        too_far: Files that were skipped because all of each would have to be fetched.
+        unnamed: How much was seen that no path leads to.
         linked: Files with a match that have several names, and how many.
         latest: The file that was left last.
         remarks: Remarks about single files.
@@ -176,6 +178,8 @@ class Left:
         self.unread: dict[WorkPath, bytes] = {}
         self.too_wide: list[str] = []
         self.as_bytes: list[str] = []
+        self.too_far: list[str] = []
+        self.unnamed = 0
         self.linked: dict[WorkPath, int] = {}
         self.remarks: list[Warn] = []
 
@@ -269,6 +273,11 @@ class Left:
         if self.too_wide:
             named = first_of([*dict.fromkeys(self.too_wide)], NAMED)
             yield Warn("too_large", f"{named}: too large to be searched in UTF-16; read_file reads them")
+        if self.too_far:
+            named = first_of([*dict.fromkeys(self.too_far)], NAMED)
+            yield Warn("too_large", f"{named}: too large to be fetched for a search; read_file reads parts")
+        if self.unnamed:
+            yield Warn("unnamed", f"{self.unnamed:,} keys that no path leads to were not searched")
         if self.as_bytes:
             named = first_of([*dict.fromkeys(self.as_bytes)], NAMED)
             why = "too large to be searched in an encoding other than UTF-8, so only ASCII text was found"

@@ -62,11 +62,13 @@ class Noted(Struct):
         unreadable: Files and folders, relative.
         left: Files that held up the others.
         waiting: Candidates of finders that are ahead of others: the search has not passed these.
+        unnamed: What was seen that no path leads to.
     """
 
     unreadable: list[str] = field(default_factory=list)
     left: list[OpenFile] = field(default_factory=list)
     waiting: dict[int, str | None] = field(default_factory=dict)
+    unnamed: int = 0
 
     def passed(self) -> list[OpenFile]:
         """The files in `left` that the search has passed."""

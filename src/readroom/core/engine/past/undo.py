@@ -187,8 +187,10 @@ def _require_rights(request: UndoRequest, undone: Sequence[Undone]) -> None:
         return
     for done in undone:
         if done.action != "nothing" and done.right not in request.rights:
-            granted = sorted({tool for right in request.rights for tool in tools_for(right)})
-            raise errors.NotGranted(" or ".join(tools_for(done.right)), granted)
+            known = request.granted
+            if known is None:
+                known = frozenset(tool for right in request.rights for tool in tools_for(right))
+            raise errors.NotGranted(" or ".join(tools_for(done.right)), sorted(known))
 
 
 def _marked(book: Book, group: Sequence[_Chosen], world: World, by: int | None) -> Sequence[Warn]:
@@ -201,8 +203,9 @@ def _marked(book: Book, group: Sequence[_Chosen], world: World, by: int | None) 
 
 
 def _mark(book: Book, group: Sequence[_Chosen], world: World, by: int | None) -> None:
-    """Note what was taken back; what an undo had taken back counts again."""
-    stays = {conflict.path for conflict in world.conflicts if not conflict.fits} | world.stays
+    """Note what was taken back as a whole; what an undo had taken back counts again."""
+    unfit = (conflict.path for conflict in world.conflicts if conflict.left or not conflict.fits)
+    stays = {*unfit, *world.stays}
     for one in group:
         rows = [row for row in one.rows if not stays.intersection(row.name.names)]
         number = one.change.id

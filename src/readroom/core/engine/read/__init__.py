@@ -42,6 +42,7 @@ from readroom.core.session.caches import ReadText
 from readroom.core.session.expansions import ExpandedSource
 from readroom.core.session.index_cache import Unfinished
 from readroom.core.stores.base import Source
+from readroom.core.stores.spending import checked_later
 from readroom.core.text import hashes, hidden
 from readroom.core.text.encodings import Encoding, decode
 from readroom.core.text.line_index import LineIndex, Shrunk, still_there
@@ -84,27 +85,34 @@ def read(services: Services, job: Job[ReadRequest]) -> ReadResult:
     request = job.request
     known = None if request.known_hash is None else hashes.parse_hash("known_hash", request.known_hash)
     for _ in range(CHANGED_TRIES):
-        guard = services.guard
-        source = guard.open(request.path) if job.steps.links else _without_links(guard, request)
-        try:
-            reading = _Reading(services, job, source, known)
-            try:
-                result = reading.result()
-            except Shrunk:
-                continue
-            now = source.current()
-            if now == source.version:
-                return result
-            # Appended to: show what was there when it was opened. Any other change
-            # could have happened between two checks, so read all of it again.
-            grown = now.size > source.version.size and now.inode == source.version.inode
-            again = reading.as_it_was(result) if grown else None
-            if again is not None:
-                note = Warn("grew", f"{now.size - source.version.size} bytes were appended during the read")
-                return replace(again, warnings=(*again.warnings, note))
-        finally:
-            source.close()
+        with checked_later():
+            result = _once(services, job, known)
+        if result is not None:
+            return result
     raise errors.Changed(request.path, next_request=request)
+
+
+def _once(services: Services, job: Job[ReadRequest], known: str | None) -> ReadResult | None:
+    """The window; None if the file was changed while it was read."""
+    guard, request = services.guard, job.request
+    source = guard.open(request.path) if job.steps.links else _without_links(guard, request)
+    with source:
+        reading = _Reading(services, job, source, known)
+        try:
+            result = reading.result()
+        except (Shrunk, errors.ObjectChanged):
+            return None
+        now = source.current()
+        if now == source.version:
+            return result
+        # Appended to: show what was there when it was opened. Any other change
+        # could have happened between two checks, so read all of it again.
+        grown = now.size > source.version.size and now.inode == source.version.inode
+        again = reading.as_it_was(result) if grown else None
+        if again is None:
+            return None
+        note = Warn("grew", f"{now.size - source.version.size} bytes were appended during the read")
+        return replace(again, warnings=(*again.warnings, note))
 
 
 def _without_links(guard: Guard, request: ReadRequest) -> Source:
@@ -196,7 +204,7 @@ class _Reading:
             if self._windows.window(content).lines != result.lines:
                 return None
             return replace(result, content_hash=None)
-        except (Shrunk, errors.BadRange):
+        except (Shrunk, errors.BadRange, errors.ObjectChanged):
             return None
 
     # --- a text -------------------------------------------------------------------------------
@@ -274,9 +282,8 @@ class _Reading:
     def _large(self, encoding: Encoding, kind: Kind) -> Content:
         unfinished, deadline = None, self._job.deadline
         try:
-            index = self._services.indexes.of(
-                self._source, encoding, deadline, hashed=self._known is not None
-            )
+            hashed, lines = self._known is not None, self._windows.lines_needed(kind)
+            index = self._services.indexes.of(self._source, encoding, deadline, hashed=hashed, lines=lines)
         except Unfinished as part:
             unfinished, index = part, part.index
         if deadline.expired:

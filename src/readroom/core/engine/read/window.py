@@ -12,7 +12,7 @@ from typing import final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.core.errors import BadRange, TimedOut
+from readroom.core.errors import BadRange, TimedOut, TransferLimit
 from readroom.core.errors.usage import past_column
 from readroom.core.formats.kinds import LFS_POINTER, carries_header, default_lines, starts_at_end
 from readroom.core.limits import MAX_WARNINGS, Limits
@@ -24,6 +24,7 @@ from readroom.core.text.encodings import Encoding, decode
 from readroom.core.text.line_index import Shrunk, nth_newline
 from readroom.core.text.select import Frame, Page, Text, WholeText, along, backward, forward, weight
 from readroom.core.values import Cap, Cut, Kind, Omission, ReadMode, ReadRequest, ReadResult, Warn
+from readroom.core.values.files import OUTLINES
 from readroom.core.values.options import ReadOptions
 
 
@@ -86,6 +87,16 @@ class Windows(Struct, frozen=True):
             warnings=self._about(content),
             not_modified=not_modified,
         )
+
+    def lines_needed(self, kind: Kind) -> int | None:
+        """How many lines at the beginning of a text are enough for the window; None for all."""
+        request = self._request
+        if request.symbol is not None or request.view in OUTLINES or request.options.past_end == "shown":
+            return None
+        tail = request.offset is None and request.column == 1 and starts_at_end(kind)
+        if tail or (request.offset or 1) < 0:
+            return 1
+        return (request.offset or 1) + abs(request.limit or default_lines(kind))
 
     def window(self, content: Content) -> ReadResult:
         """The window that the request asks for. Raises BadRange, BadValue, TimedOut."""
@@ -264,7 +275,10 @@ class Windows(Struct, frozen=True):
             f"{unfinished.index.total_lines:,} lines; "
             "the same call continues from there."
         )
-        return TimedOut(unfinished.cause.seconds, advice, next_request=self._request)
+        cause = unfinished.cause
+        if isinstance(cause, TransferLimit):
+            return TransferLimit(advice=advice, bound=cause.bound, next_request=self._request)
+        return TimedOut(cause.seconds, advice, next_request=self._request)
 
     # --- the result ---------------------------------------------------------------------------
 
@@ -392,7 +406,7 @@ class Windows(Struct, frozen=True):
         part = content.unfinished
         if part is not None:
             detail = f"{part.counted:,} of {part.size:,} bytes are counted, the next call continues there"
-            warnings += (Warn("unfinished", f"the time limit passed; {detail}"),)
+            warnings += (Warn("unfinished", f"{part.why}; {detail}"),)
         elif not content.digits:
             detail = "it was counted in parts because it grew or time ran out, with spot checks"
             warnings += (Warn("hash_unknown", f"{detail}; with known_hash all of it is read and hashed"),)

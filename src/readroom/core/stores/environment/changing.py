@@ -13,6 +13,7 @@ import io
 import secrets
 import tarfile
 from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -30,9 +31,9 @@ from readroom.core.stores.base import (
     TreeEntry,
     as_inside,
 )
-from readroom.core.stores.environment.base import CELL_BYTES, HASHED_BYTES, below
+from readroom.core.stores.environment.base import CELL_BYTES, HASHED_BYTES, Environment, below
 from readroom.core.stores.environment.place import EnvironmentPlace, everything
-from readroom.core.stores.environment.scripts import ENTER, Asking, escaped
+from readroom.core.stores.environment.scripts import ENTER, Answer, escaped
 from readroom.core.values import EntryKind, Stat, Version
 
 _MOVED = 90
@@ -91,10 +92,21 @@ class _Step(Struct, frozen=True):
     partly: str = ":"
 
 
+class Asked(Protocol):
+    """What changes need of the shell that reads."""
+
+    environment: Environment
+    root: str
+    fine: bool
+
+    def ask(self, path: WorkPath, body: str, *arguments: str, once: bool = False) -> Answer:
+        """The answer of a script that begins in the root."""
+
+
 class Changing:
     """The changes of one commit."""
 
-    def __init__(self, shell: Asking) -> None:
+    def __init__(self, shell: Asked) -> None:
         self._shell = shell
         self._token = secrets.token_hex(6)
         self._names: list[str] = []

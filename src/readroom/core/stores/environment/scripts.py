@@ -15,15 +15,24 @@ import os
 import re
 import secrets
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from msgspec import Struct
 
-from readroom.core.paths import WorkPath
 from readroom.core.stores.environment.base import ANSWER_S, CELL_BYTES, Environment, failed
 
 PROGRAMS: Final = "base64 chmod cut dd find head ln mkdir mv rm sha256sum stat tail tr wc"
 """What the scripts call."""
+
+NO_ROOT: Final = 95
+"""How a script ends without its root."""
+
+ENTER = f"""
+root=$(un "$1"); root=${{root%.}}; cd -P -- "$root" || return {NO_ROOT}
+top=$(pwd -P; printf .); top=${{top%??}}; case $top in /) top=;; esac
+real() {{ here=$(cd -P -- "$1" && pwd -P; printf .); here=${{here%??}}; [ "${{here%/}}" = "$top${{1#.}}" ]; }}
+"""
+"""Every script begins in the root; `real` is whether no link is on the way to a folder in it."""
 
 _SAFE = re.compile(rb"[A-Za-z0-9_/.,:@=-]")
 
@@ -55,17 +64,6 @@ printf '\n<%%s %%s %%s>\n' "$token" "${#said}" "$sum"
 printf %%s "$said" | tail -c "+$at" | head -c "$page"
 printf '\n</%%s>\n' "$token"
 """
-
-
-NO_ROOT = 95
-"""The exit code of a script whose root is gone."""
-
-ENTER = f"""
-root=$(un "$1"); root=${{root%.}}; cd -P -- "$root" || return {NO_ROOT}
-top=$(pwd -P; printf .); top=${{top%??}}; case $top in /) top=;; esac
-real() {{ here=$(cd -P -- "$1" && pwd -P; printf .); here=${{here%??}}; [ "${{here%/}}" = "$top${{1#.}}" ]; }}
-"""
-"""Every script begins in the root; `real` is whether no link is on the way to a folder in it."""
 
 
 class Answer(Struct, frozen=True):
@@ -192,22 +190,3 @@ def _nonsense(name: str, text: bytes, code: int | None = None) -> Exception:
         f"its shell does not answer as a POSIX shell does: {said}",
         "Ask the user whether `sh -c 'echo ok'` works in the sandbox; it needs a POSIX shell with coreutils.",
     )
-
-
-class Asking(Protocol):
-    """Whoever asks scripts about paths below a root."""
-
-    @property
-    def environment(self) -> Environment:
-        """The environment that is asked."""
-
-    @property
-    def root(self) -> str:
-        """The absolute path of the root."""
-
-    @property
-    def fine(self) -> bool:
-        """Whether times there have fractions."""
-
-    def ask(self, path: WorkPath, body: str, *arguments: str, once: bool = False) -> Answer:
-        """The answer of a script that begins in the root; $2 is the path, and `once` as of `Talk.ask`."""

@@ -28,6 +28,7 @@ from readroom.core.stores.base import Change, Leftover
 from readroom.core.stores.local import openat2
 from readroom.core.stores.local.generated import content_of
 from readroom.core.stores.local.openat2 import KernelWay
+from readroom.core.stores.local.pulse import WatchedWay, pulse_of, silent, within
 from readroom.core.stores.local.resolve import READ_FLAGS, Found, Root, Way, checked, to_stat, translated
 from readroom.core.stores.local.walk import WalkWay
 from readroom.core.stores.promises import NOTHING, Promises
@@ -224,10 +225,10 @@ class LocalStore:
                 the next writer removes what a crash left; None leaves that where it is.
         """
         self._path = path = os.path.abspath(os.fspath(root))
-        self.name = os.path.realpath(path)
+        self.name, fd = _reached(path)
         self.folder = self.name
         self.roots = (path,) if path == self.name else (path, self.name)
-        opened = Root(_open_root(path))
+        opened = Root(fd)
         walk = WalkWay(opened, self.roots)
         if confinement == "auto":
             confinement = "kernel" if openat2.available(opened.fd) else "walk"
@@ -244,7 +245,9 @@ class LocalStore:
         self.identity = (status.st_dev, status.st_ino)
         # Some file systems do not count the links of folders.
         self._is_counted = status.st_nlink > 0
-        self._way: Way = KernelWay(opened, walk) if confinement == "kernel" else walk
+        self._pulse = pulse_of(opened.fd, status.st_dev)
+        way: Way = KernelWay(opened, walk) if confinement == "kernel" else walk
+        self._way: Way = way if self._pulse is None else WatchedWay(way, self._pulse)
 
     @property
     def promises(self) -> Promises:
@@ -263,14 +266,23 @@ class LocalStore:
 
         One that was moved, and whose name means nothing, is served where it is.
         """
-        root = self._root
+        if self._pulse is not None:
+            self._pulse.require(".")
         try:
-            status = os.stat(self._path)
-            is_there = (status.st_dev, status.st_ino) == self.identity
-        except OSError:
-            is_there = root is None or not self._is_counted or os.fstat(root.fd).st_nlink > 0
+            is_there = self._has_its_name()
+        except OSError as error:
+            raise translated(error, WorkPath(".")) from None
         if not is_there:
             raise StoreFailed(".", _REPLACED, "Ask the user to start readroom again.")
+
+    def _has_its_name(self) -> bool:
+        """Whether its name still means the root, or nothing while the root is elsewhere."""
+        try:
+            status = os.stat(self._path)
+        except OSError:
+            root = self._root
+            return root is None or not self._is_counted or os.fstat(root.fd).st_nlink > 0
+        return (status.st_dev, status.st_ino) == self.identity
 
     def open(self, path: WorkPath) -> LocalSource:
         """Open a regular file for reading, without ever blocking on a pipe or device."""
@@ -367,7 +379,7 @@ class LocalStore:
     def version(self, path: WorkPath) -> Version | None:
         try:
             root = self._root
-            if root is not None and "/" not in path and path != ".":
+            if root is not None and self._pulse is None and "/" not in path and path != ".":
                 # One part cannot lead outside, and every call checks whether it exists.
                 status = os.stat(path, dir_fd=root.fd, follow_symlinks=False)
                 if not stat.S_ISLNK(status.st_mode):
@@ -380,7 +392,7 @@ class LocalStore:
 
     def is_still(self, path: WorkPath, version: Version | None) -> bool:
         root = self._root
-        if root is None:
+        if root is None or (self._pulse is not None and not self._pulse.beats):
             return False
         try:
             # Whatever the name leads to, only its numbers are compared with those of a file in the root.
@@ -434,6 +446,14 @@ _ROOT = "Give the path of a folder."
 
 
 _REPLACED = "the folder of this workspace was removed, or another has taken its place, since it was opened"
+
+
+def _reached(path: str) -> tuple[str, int]:
+    """The real path of a root, and the root, opened."""
+    try:
+        return within(lambda: (os.path.realpath(path), _open_root(path)))
+    except TimeoutError:
+        raise silent(path) from None
 
 
 def _no_root(path: str) -> NotFound:

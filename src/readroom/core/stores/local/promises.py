@@ -11,6 +11,7 @@ import os
 from itertools import islice
 
 from readroom.core.stores.local import rename
+from readroom.core.stores.local.pulse import file_system
 from readroom.core.stores.local.resolve import FOLDER_FLAGS
 from readroom.core.stores.promises import Keeper, Promises
 
@@ -33,25 +34,11 @@ def found(folder: int, *, kernel: bool, journal: bool) -> Promises:
     """
     return Promises(
         opening="kernel" if kernel else "readroom",
-        exchange="kernel" if rename.can_exchange(folder) and _file_system(folder) in _EXCHANGING else "none",
+        exchange="kernel" if rename.can_exchange(folder) and file_system(folder) in _EXCHANGING else "none",
         locks=_locks(folder),
         together="readroom" if journal else "none",
         folded=_folds(folder),
     )
-
-
-def _file_system(folder: int) -> bytes:
-    """The type of the file system that an open folder is on; empty if unknown."""
-    try:
-        with open(f"/proc/self/fdinfo/{folder}", "rb") as file:
-            mount = next((line.split()[1] for line in file if line.startswith(b"mnt_id:")), b"")
-        with open("/proc/self/mountinfo", "rb") as file:
-            for line in file:
-                if line.split(b" ", 1)[0] == mount:
-                    return line.partition(b" - ")[2].split(b" ", 1)[0]
-    except (OSError, IndexError):
-        pass
-    return b""
 
 
 def _locks(folder: int) -> Keeper:

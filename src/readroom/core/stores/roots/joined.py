@@ -30,7 +30,7 @@ from readroom.core.stores.roots.placed import (
 from readroom.core.values import Stat, Version
 from readroom.core.values.files import Warn
 
-_GO_ON = "Ask the user to start readroom again; the other folders of this workspace can be used."
+_GO_ON = "the other folders of this workspace can be used."
 
 
 @runtime_checkable
@@ -55,7 +55,8 @@ class RootStore(Struct, frozen=True):
         try:
             self.store.require_root()
         except StoreFailed as error:
-            raise StoreFailed(self.place.at, error.problem, _GO_ON) from None
+            advice = f"{error.advice.rstrip('.')}; {_GO_ON}"
+            raise StoreFailed(self.place.at, error.problem, advice) from None
 
 
 @final

@@ -10,7 +10,7 @@ from readroom.core.closeable import Closeable
 from readroom.core.deadline import Deadline
 from readroom.core.errors import AcrossRoots
 from readroom.core.paths import WorkPath
-from readroom.core.stores.base import Folder, Source, Step, WriteTarget
+from readroom.core.stores.base import Folder, OrderedFolder, Source, Step, WriteTarget, is_far, keeps_identity
 from readroom.core.stores.roots.names import Place
 from readroom.core.values import Entry, EntryKind, Names, Stat, Version
 from readroom.core.values.files import Warn
@@ -22,7 +22,9 @@ P = ParamSpec("P")
 class PlacedSource(Closeable):
     """An opened file. `inner` is the file as its root has it."""
 
-    __slots__ = ("_place", "inner", "read_at", "read_into", "real", "size", "stat", "version")
+    __slots__ = (
+        "_place", "far", "inner", "keeps_identity", "read_at", "read_into", "real", "size", "stat", "version",
+    )  # fmt: skip
 
     def __init__(self, inner: Source, place: Place) -> None:
         """Takes over the file."""
@@ -30,6 +32,7 @@ class PlacedSource(Closeable):
         self._place = place
         self.real = place.outer(inner.real)
         self.size, self.stat, self.version = inner.size, inner.stat, inner.version
+        self.far, self.keeps_identity = is_far(inner), keeps_identity(inner)
         self.read_at, self.read_into = self._read_at, self._read_into
 
     def current(self) -> Version:
@@ -57,13 +60,25 @@ class PlacedSource(Closeable):
 class PlacedFolder(Closeable):
     """An opened folder. `inner` is the folder as its root has it."""
 
-    __slots__ = ("inner", "place", "real")
+    __slots__ = ("in_order", "inner", "place", "real")
 
     def __init__(self, inner: Folder, place: Place) -> None:
         """Takes over the folder."""
         self.inner = inner
         self.place = place
         self.real = place.outer(inner.real)
+        if isinstance(inner, OrderedFolder):
+            self.in_order = self._in_order  # only then it is such a folder itself
+
+    @property
+    def unnamed(self) -> int:
+        """The number of keys seen so far that no path leads to."""
+        return getattr(self.inner, "unnamed", 0)
+
+    def _in_order(self, least: str = "") -> Iterator[Names]:
+        assert isinstance(self.inner, OrderedFolder)
+        with self.place.naming():
+            yield from self.inner.in_order(least)
 
     def entries(self) -> Iterator[Entry]:
         """The names in it."""

@@ -103,6 +103,7 @@ def hunks(
     new_first: int = 1,
     ended: bool = True,
     style: DiffStyle = NATIVE_DIFF,
+    changed: Sequence[DiffBlock] | None = None,
 ) -> Iterator[Hunk]:
     """The hunks between two lists of lines with line ends.
 
@@ -113,8 +114,9 @@ def hunks(
         new_first: The same for `new`.
         ended: Whether the lists reach the ends of their files.
         style: How much is shown around changes.
+        changed: The blocks, if they are known.
     """
-    for group in _grouped(blocks(old, new), style.context):
+    for group in _grouped(blocks(old, new) if changed is None else changed, style.context):
         first, last = group[0], group[-1]
         before = min(style.context, first.old_start)
         after = min(style.context, len(old) - last.old_end)

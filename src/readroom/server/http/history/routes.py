@@ -15,7 +15,8 @@ from starlette.routing import Route
 from readroom.core.caller import conversation
 from readroom.core.contracts.history import CONTRACT, FORGET, LIST, SHOW, UNDO
 from readroom.core.contracts.history.rights import granted_calls
-from readroom.core.errors import BadRequest, NotGranted, WrongMediaType
+from readroom.core.errors import BadRequest, BadValue, NotGranted, WrongMediaType, WrongMethod
+from readroom.core.limits import VALUE_CHARS
 from readroom.core.values import Fact, Reply
 from readroom.mcp.access import Access
 from readroom.mcp.calls import Calls
@@ -35,8 +36,8 @@ def routes(calls: Calls) -> list[Route]:
     face = _Endpoints(calls)
     return [
         route(PATH, SHOWN, face.list),
-        route(f"{PATH}/{{change:int}}", SHOWN, face.one),
-        route(f"{PATH}/{{change:int}}/diff", SHOWN, face.diff),
+        route(f"{PATH}/{{change}}", SHOWN, face.one),
+        route(f"{PATH}/{{change}}/diff", SHOWN, face.diff),
         route(f"{PATH}/undo", ["POST"], face.undo),
         route(f"{PATH}/forget", ["POST"], face.forget),
     ]
@@ -53,10 +54,10 @@ class _Endpoints:
         return await self._answer(request, LIST, _query(request))
 
     async def one(self, request: Request) -> Response:
-        return await self._answer(request, LIST, {**_query(request), "change": request.path_params["change"]})
+        return await self._answer(request, LIST, {**_query(request), "change": _number(request)})
 
     async def diff(self, request: Request) -> Response:
-        return await self._answer(request, SHOW, {**_query(request), "change": request.path_params["change"]})
+        return await self._answer(request, SHOW, {**_query(request), "change": _number(request)})
 
     async def undo(self, request: Request) -> Response:
         return await self._answer(request, UNDO, await _body(request))
@@ -97,6 +98,23 @@ def _sealed(reply: Reply) -> tuple[Response, str]:
     if error is None:
         return ok(facts), ""
     return ok(facts, status_of_code(error["code"])), error["code"]
+
+
+_POSTED = ("undo", "forget")
+
+
+def _number(request: Request) -> int:
+    """The number of the change in the path. Raises BadValue, WrongMethod."""
+    text: str = request.path_params["change"]
+    if text in _POSTED:
+        raise WrongMethod(request.method, ["POST"])
+    if not _NUMBER.fullmatch(text):
+        advice = f"GET {PATH} lists the changes, each with its number."
+        raise BadValue("change", text[:VALUE_CHARS], "is no number of a change", advice)
+    return int(text)
+
+
+_NUMBER = re.compile(r"[0-9]{1,15}")
 
 
 def _query(request: Request) -> dict[str, Fact]:

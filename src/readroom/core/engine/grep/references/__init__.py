@@ -30,6 +30,7 @@ from readroom.core.engine.grep.references.rows import Collector, Row
 from readroom.core.engine.services import Job
 from readroom.core.errors import BadValue
 from readroom.core.limits import GREP_MAX_TIMEOUT_S, MAX_OMITTED, Limits
+from readroom.core.paths import WorkPath
 from readroom.core.quoting import quote
 from readroom.core.search.names import whole_word
 from readroom.core.values import GrepFile, GrepRequest, GrepResult, Omission, Request, Warn
@@ -146,7 +147,8 @@ def _page(request: GrepRequest, cursor: UsesCursor, result: GrepResult, found: C
             following = replace(request, cursor=write_uses_cursor(request, UsesCursor(cursor.start)))
             warnings.append(BEGINS_AGAIN)
     elif full is not None:
-        place = replace(cursor, lines=found.shown, place=rows[-1].place)
+        lines = 0 if request.sort == "path" else found.shown
+        place = replace(cursor, lines=lines, place=rows[-1].place)
         following, reason = replace(request, cursor=write_uses_cursor(request, place)), full
     elif inner is not None:
         following = replace(request, timeout_s=inner.timeout_s)
@@ -154,7 +156,7 @@ def _page(request: GrepRequest, cursor: UsesCursor, result: GrepResult, found: C
             rest = UsesCursor(inner.cursor.partition(".")[2])
             following = replace(following, cursor=write_uses_cursor(request, rest))
     files = _files(rows, by_path=request.sort == "path")
-    cuts = [cut for file in files for cut in cut_columns(file.path, file.lines)]
+    cuts = [cut for file in files for cut in cut_columns(WorkPath(file.path), file.lines)]
     return replace(
         result,
         request=request,

@@ -27,9 +27,12 @@ if TYPE_CHECKING:
 USES_PARSE_S = 3.0
 """Processor time for one file, to parse it and to label its matches. A text of OUTLINE_BYTES needs 0.5 s."""
 
+USES_COLUMNS = 20
+"""Places in one line that a row names."""
+
 
 class LinePlaces(Struct, frozen=True):
-    """The places of one kind in a line: their columns from 0 in characters, and the first one in bytes."""
+    """The places of one kind in a line: the first columns from 0 in characters, the first one in bytes."""
 
     kind: UseKind
     certain: bool
@@ -51,7 +54,9 @@ class Labels:
     def __init__(self, request: GrepRequest, path: WorkPath, text: Text, deadline: Deadline) -> None:
         self._request = request
         self._text = text
-        self._within = deadline.of_thread(USES_PARSE_S)
+        # On a busy machine the time of the call ends first: half of it is left for matches without a label.
+        left = deadline.remaining
+        self._within = (deadline if left is None else deadline.within(left / 2)).of_thread(USES_PARSE_S)
         self._deadline = deadline
         self._uses: Uses | None = None
         self.why: str | None = None
@@ -64,9 +69,9 @@ class Labels:
         from readroom.core.outline.grammars import GRAMMARS
         from readroom.core.outline.uses import parsed
 
-        if language not in GRAMMARS:
+        if language is None or language not in GRAMMARS:
             self.why = NO_GRAMMAR
-            if language is None or not can_outline(language) or language in _PROSE:
+            if not can_outline(language) or language in _PROSE:
                 self._plain = "text"
         elif self._text.size > OUTLINE_BYTES:
             self.why = f"larger than {OUTLINE_BYTES:,} bytes"
@@ -113,7 +118,8 @@ class Labels:
                 found[use.kind] = LinePlaces(use.kind, use.certain, [start], use.start - hit.start, size)
             else:
                 certain = known.certain and use.certain
-                found[use.kind] = replace(known, certain=certain, columns=[*known.columns, start])
+                columns = [*known.columns, start] if len(known.columns) < USES_COLUMNS else known.columns
+                found[use.kind] = replace(known, certain=certain, columns=columns)
         return list(found.values())
 
     def symbol(self, number: int) -> str | None:

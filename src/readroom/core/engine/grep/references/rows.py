@@ -12,7 +12,7 @@ from readroom.core.deadline import Deadline
 from readroom.core.engine.cursors import UsesCursor, UsesPlace
 from readroom.core.engine.grep.lines import Searched, Text, preview
 from readroom.core.engine.grep.page import CURSOR_BYTES, PREVIEW_CHARS, SHORTEST, Full, Last, Part, room_for
-from readroom.core.engine.grep.references.places import NO_GRAMMAR, Labels, LinePlaces
+from readroom.core.engine.grep.references.places import NO_GRAMMAR, USES_COLUMNS, Labels, LinePlaces
 from readroom.core.limits import Limits
 from readroom.core.paths import WorkPath
 from readroom.core.search.pattern import Hit
@@ -21,9 +21,6 @@ from readroom.core.values.matches import USE_KINDS, UseCounts, UseKind
 
 USES_LINES = 100_000
 """Lines with a match that are sorted by kind at once: to label one takes some 30 microseconds."""
-
-USES_COLUMNS = 20
-"""Places in one line that a row names."""
 
 _UNPARSED_FILES = 3
 """Files that could not be parsed and are named; more are counted."""
@@ -54,7 +51,8 @@ class Collector:
         self, request: GrepRequest, limits: Limits, cap: Cap, cursor: UsesCursor, deadline: Deadline
     ) -> None:
         self._request = request
-        self._after = cursor.place
+        self._by_path = request.sort == "path"
+        self._after = None if cursor.place is None else cursor.place.key(by_path=self._by_path)
         self._deadline = deadline
         self._most = cursor.lines or USES_LINES
         assert cap.measure.search is not None, "the contract has a search"
@@ -119,11 +117,11 @@ class Collector:
 
     def _take_line(self, labels: Labels, hit: Hit, path: WorkPath, relative: str, text: Text) -> bool:
         """Take what is in one line; False if by path the page has no room for it."""
-        places = labels.of(hit)
+        places = sorted(labels.of(hit), key=lambda place: USE_KINDS.index(place.kind))
         rows = []
         for place in places:
             at = UsesPlace(USE_KINDS.index(place.kind), self.rank, relative, hit.number)
-            if self._after is None or self._after.key < at.key:
+            if self._after is None or self._after < at.key(by_path=self._by_path):
                 if self._rows.wants(place.kind):
                     rows.append(Row(place.kind, path, self._line(labels, place, hit, text, path), at))
                 else:
@@ -189,6 +187,7 @@ class _Rows:
         self._kept: dict[UseKind | None, list[Row]] = {}
         self._used: dict[UseKind | None, int] = {}
         self._over: set[UseKind | None] = set()
+        self._is_within = False
         self.full: Full | None = None
 
     def wants(self, kind: UseKind) -> bool:
@@ -201,7 +200,11 @@ class _Rows:
             self._over.add(kind)
 
     def take(self, rows: Sequence[Row], cost: _Cost) -> bool:
-        """Keep the rows of one line; False if by path they do not fit."""
+        """Keep the rows of one line; False if by path they do not fit.
+
+        By path a page ends between two lines; if it has no room for all rows of its first one, after those
+        that fit.
+        """
         for row in rows:
             key = None if self._by_path else row.kind
             kept = self._kept.setdefault(key, [])
@@ -212,16 +215,18 @@ class _Rows:
                     self._over.add(key)
                     continue
                 self.full = "limit" if is_full else "reply_cap"
-                self._kept[None] = [one for one in kept if one.place.key[1:] != row.place.key[1:]]
+                whole = [one for one in kept if not one.place.is_beside(row.place)]
+                self._is_within = not whole
+                self._kept[None] = whole or kept
                 return False
             self._used[key] = used
             kept.append(row)
         return True
 
     def page(self, cost: _Cost) -> tuple[Sequence[Row], Full | None]:
-        """The rows in their order, and why they end before the last one."""
+        """The rows in their order, and why they end before the last one of a batch, or within a line."""
         if self._by_path:
-            return self._kept.get(None, []), None
+            return self._kept.get(None, []), self.full if self._is_within else None
         shown: list[Row] = []
         used = 0
         for kind in USE_KINDS:

@@ -1,8 +1,4 @@
-"""Changes that wait for review over HTTP: /v1/review, for programs of people.
-
-Whoever may decide has a token that was made for it: the right is never part of "all tools", or an agent could
-accept its own changes.  Any other caller sees the set of its own conversation, and decides nothing.
-"""
+"""The addresses of the review."""
 
 from __future__ import annotations
 
@@ -24,9 +20,8 @@ from readroom.server.http.access_log import Exchange
 from readroom.server.http.awaiting import performed
 from readroom.server.http.errors import JSON, ok
 from readroom.server.http.gate import CLIENT_SCOPE, EXCHANGE, within
+from readroom.server.http.review import PATH
 from readroom.server.http.routes import SHOWN, as_json, route, whole_body
-
-PATH = "/v1/review"
 
 
 def routes(calls: Calls) -> list[Route]:

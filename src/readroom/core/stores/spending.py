@@ -1,0 +1,105 @@
+"""The requests and bytes that one call may cost where reading is not free: a bucket, another machine.
+
+Stores count what they send and receive; the engine sets the bound of a call, or of a part of it.  Work in
+other threads than the call's own is not counted here.
+
+Knows: numbers, and the error of a call that has used them up.
+Does not know: stores.
+May be touched: freely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final, TypeVar
+
+from msgspec.structs import replace
+
+from readroom.core.errors import TransferLimit
+from readroom.core.values import FindResult, GrepResult
+from readroom.core.values.files import Warn
+
+CALL_REQUESTS: Final = 500
+"""Requests of one search or listing: half a cent per hundred calls where requests cost most."""
+
+CALL_BYTES: Final = 64 * 1024 * 1024
+"""Bytes that one search fetches: some seconds."""
+
+COUNTED_BYTES: Final = 256 * 1024 * 1024
+"""Bytes in which one read counts lines to get to a page; the same call continues from there."""
+
+
+_R = TypeVar("_R", GrepResult, FindResult)
+
+
+class Spending:
+    """The cost of a call so far, and the most that it may cost."""
+
+    __slots__ = ("above", "most_bytes", "most_requests", "received", "requests")
+
+    def __init__(self, most_requests: int, most_bytes: int, above: Spending | None = None) -> None:
+        self.most_requests = most_requests
+        self.most_bytes = most_bytes
+        self.above = above
+        self.requests = 0
+        self.received = 0
+
+    def request(self) -> None:
+        """Count a request that is about to be sent. Raises TransferLimit."""
+        if self.requests >= self.most_requests:
+            raise TransferLimit(bound=f"{self.most_requests:,} requests")
+        if self.received >= self.most_bytes:
+            raise TransferLimit(bound=f"{self.most_bytes:,} bytes")
+        if self.above is not None:
+            self.above.request()
+        self.requests += 1
+
+    def receive(self, size: int) -> None:
+        """Count bytes of content that have arrived."""
+        self.received += size
+        if self.above is not None:
+            self.above.receive(size)
+
+    def told(self, result: _R) -> _R:
+        """The result with a warning of what it cost, and may cost at most; as it is if it cost nothing."""
+        if not self.requests:
+            return result
+        used = f"{self.requests:,} requests and {self.received:,} bytes"
+        most = f"at most {self.most_requests:,} and {self.most_bytes:,} a call"
+        return replace(result, warnings=[*result.warnings, Warn("cost", f"{used} of {most}")])
+
+
+_CURRENT: ContextVar[Spending | None] = ContextVar("readroom_spending", default=None)
+
+CHECKED_LATER: ContextVar[bool] = ContextVar("readroom_checked_later", default=False)
+"""Whether a file may be opened as it was last seen: the caller asks for `Source.current` before it uses what
+it has read, and begins again when that is another version."""
+
+
+def current() -> Spending | None:
+    """The bound of the running call; None if there is none."""
+    return _CURRENT.get()
+
+
+@contextmanager
+def spending(most_bytes: int | None = None, *, share: float = 1.0) -> Iterator[Spending]:
+    """Count what is done inside, and bound it, by a share of a call's bound; also by the bound outside."""
+    size = CALL_BYTES if most_bytes is None else most_bytes
+    own = Spending(int(CALL_REQUESTS * share), int(size * share), _CURRENT.get())
+    token = _CURRENT.set(own)
+    try:
+        yield own
+    finally:
+        _CURRENT.reset(token)
+
+
+@contextmanager
+def checked_later() -> Iterator[None]:
+    """Set `CHECKED_LATER`."""
+    token = CHECKED_LATER.set(True)
+    try:
+        yield
+    finally:
+        CHECKED_LATER.reset(token)
