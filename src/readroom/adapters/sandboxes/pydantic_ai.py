@@ -1,4 +1,4 @@
-"""A workspace behind a `WorkspaceBackend` of Pydantic AI (extra `pydantic-ai`).
+"""A workspace over a `WorkspaceBackend` of Pydantic AI (extra `pydantic-ai`).
 
     from readroom import Workspace
     from readroom.adapters.sandboxes.pydantic_ai import store
@@ -110,7 +110,7 @@ class BackendEnvironment:
         self._call(lambda: self._files.write_bytes(path, data))
 
     def look(self, path: str) -> Known:
-        """What is at a path."""
+        """The entry at a path."""
         return self._known(self._call(lambda: self._files.stat(path)))
 
     def list(self, path: str) -> Sequence[Known]:

@@ -102,7 +102,7 @@ class EnvironmentStore:
         return self._opened(EnvironmentFolder(self, real, None))
 
     def _known(self, path: WorkPath) -> Mapping[str, Seen] | None:
-        """The names in a folder of a walk that goes on."""
+        """The names in a folder of a walk at work."""
         with self._lock:
             above = [one for one in self._open if one.real == ROOT or path.startswith(f"{one.real}/")]
         if path == ROOT:
@@ -114,7 +114,7 @@ class EnvironmentStore:
         return None
 
     def _is_absent(self, path: WorkPath) -> bool:
-        """Whether the walk that goes on in this thread has seen that a name is not there."""
+        """Whether the walk of this thread has seen that a name is not there."""
         with self._lock:
             folders = list(self._open)
         return any(folder.lacks(path) for folder in folders)
@@ -156,7 +156,7 @@ class EnvironmentStore:
         return (None if seen is None else seen.version) == version
 
     def at(self, path: WorkPath, *, head: bool = False) -> tuple[Seen | None, bytes | None]:
-        """What a name has, not followed, if no link is on the way; with `head` the first bytes, too."""
+        """The entry of a name, not followed, if no link is on the way; with `head` the first bytes, too."""
         trace = self.hands.trace(path, head=head)
         if len(trace.names) == len(parts(path)) + 1:
             return trace.names[-1], trace.head
@@ -228,7 +228,7 @@ class EnvironmentStore:
     def _led(
         self, above: list[str], target: str, path: WorkPath, rest: Sequence[str]
     ) -> tuple[list[str], list[str]]:
-        """Where a link leads: the real folder to go on from, and the names from there."""
+        """The destination of a link: the real folder to continue from, and the names from there."""
         todo = [part for part in target.split("/") if part]
         if target.endswith("/"):
             todo.append(".")

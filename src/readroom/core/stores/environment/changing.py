@@ -1,7 +1,7 @@
 """Changes by one script: it checks everything, makes one after the other, and takes all back if one fails.
 
-New contents are written beside their names first, and compared with their hash there.  What is replaced or
-removed keeps a name beside it until all is made.  The script ignores the signals of a client that hangs up;
+New contents are written next to their names first, and compared with their hash there.  A file that is replaced or
+removed keeps a name next to it until all is made.  The script ignores the signals of a client that hangs up;
 only the end of the environment, or of the script by force, leaves it half done.
 """
 
@@ -82,7 +82,7 @@ class _Step(Struct, frozen=True):
     """One thing that is done, and how it is taken back.
 
     Attributes:
-        then: What is left to do when everything is made.
+        then: The work that is left to do when everything is made.
         partly: How it is taken back if it failed.
     """
 
@@ -93,7 +93,7 @@ class _Step(Struct, frozen=True):
 
 
 class Asked(Protocol):
-    """What changes need of the shell that reads."""
+    """The shell that reads, as changes need it."""
 
     environment: Environment
     root: str
@@ -192,7 +192,7 @@ class Changing:
         return f"{same} && {{ hashed {name} {expected.ctime_ns:015x} || moved; }}"
 
     def _tree(self, place: EnvironmentPlace, entries: Sequence[TreeEntry]) -> None:
-        """A folder with everything in it is unpacked beside its name, which it then gets in one step."""
+        """A folder with everything in it is unpacked next to its name, which it then gets in one step."""
         self._folders(place)
         name, beside = self._name(place.real), self._beside(place.real, "new")
         packed, digest = self._upload(place.folder, [_packed(entries)])
@@ -230,7 +230,7 @@ class Changing:
         return self._name(join(parent(path), f".readroom-{self._token}-{len(self._names)}.{kind}"))
 
     def _upload(self, folder: WorkPath, pieces: Iterable[bytes]) -> tuple[str, str]:
-        """Write new contents beside their name; the variable of where, and their hash."""
+        """Write new contents next to their name; the variable of where, and their hash."""
         name = f".readroom-{self._token}-{len(self._sent)}.tmp"
         path = join(folder, name)
         data = b"".join(pieces)
@@ -299,7 +299,7 @@ class Changing:
             raise Moved
 
     def _clean(self) -> None:
-        """Remove what was written beside the names; what fails stays, and is named like that."""
+        """Remove what was written next to the names; what fails stays, and is named like that."""
         if not self._sent:
             return
         try:

@@ -16,11 +16,11 @@ from readroom.core.stores.environment.base import CELL_BYTES, Reached, Seen
 from readroom.core.values import Entry, EntryKind, Names, Stat, Version
 
 SPOOL_BYTES = 64 * 1024 * 1024
-"""What of one opened file is kept here at most, on disk; whole files that an environment hands over are
+"""The most that is kept here of one opened file, on disk; whole files that an environment hands over are
 refused beyond."""
 
 _IN_MEMORY = 1024 * 1024
-"""What of that is kept in memory."""
+"""The part of it in memory."""
 
 _AHEAD = 16
 """Cells that are fetched at once when a file is read from its beginning on."""

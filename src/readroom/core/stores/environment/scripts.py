@@ -22,7 +22,7 @@ from msgspec import Struct
 from readroom.core.stores.environment.base import ANSWER_S, CELL_BYTES, Environment, failed
 
 PROGRAMS: Final = "base64 chmod cut dd find head ln mkdir mv rm sha256sum stat tail tr wc"
-"""What the scripts call."""
+"""The programs that scripts call."""
 
 NO_ROOT: Final = 95
 """How a script ends without its root."""
@@ -67,7 +67,7 @@ printf '\n</%%s>\n' "$token"
 
 
 class Answer(Struct, frozen=True):
-    """What a script wrote, and its exit code; `whole` is False if it is longer than an answer may be."""
+    """The output of a script, and its exit code; `whole` is False if it is longer than an answer may be."""
 
     data: bytes
     code: int
