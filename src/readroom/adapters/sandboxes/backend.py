@@ -6,8 +6,8 @@
     await Agent(model, ...).run("...", workspace=ReadroomBackend("."))
     await Agent(model, ...).run("...", workspace=GuardedWorkspace(workspace))
 
-A name that policy denies is not there; a write of what was read and has changed since is refused; every call is in
-the ledger, if there is one.  Commands know no policy, so the backend runs none.
+A name that policy denies is not there; a write of what was read and has changed since is refused; every
+call is in the ledger, if there is one.  Commands know no policy, so the backend runs none.
 """
 
 from __future__ import annotations

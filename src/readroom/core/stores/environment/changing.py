@@ -1,8 +1,8 @@
 """Changes by one script: it checks everything, makes one after the other, and takes all back if one fails.
 
-New contents are written next to their names first, and compared with their hash there.  A file that is replaced or
-removed keeps a name next to it until all is made.  The script ignores the signals of a client that hangs up;
-only the end of the environment, or of the script by force, leaves it half done.
+New contents are written next to their names first, and compared with their hash there.  A file that is
+replaced or removed keeps a name next to it until all is made.  The script ignores the signals of a client
+that hangs up; only the end of the environment, or of the script by force, leaves it half done.
 """
 
 from __future__ import annotations
