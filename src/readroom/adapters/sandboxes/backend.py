@@ -6,8 +6,8 @@
     await Agent(model, ...).run("...", workspace=ReadroomBackend("."))
     await Agent(model, ...).run("...", workspace=GuardedWorkspace(workspace))
 
-Names that policy denies are not there; a write of what was read and has changed since is refused; every call
-is in the ledger, if there is one.  Commands know no policy, so the backend runs none.
+A name that policy denies is not there; a write of what was read and has changed since is refused; every
+call is in the ledger, if there is one.  Commands know no policy, so the backend runs none.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class ReadroomBackend(WorkspaceBackend, SupportsFilesystem, SupportsRealpath):
         await self._do(lambda deadline: self._write(path, data, deadline))
 
     async def stat(self, path: str) -> FileEntry:
-        """The file or folder at a path, links followed."""
+        """The entry at a path, links followed."""
         return await self._do(lambda deadline: self._stat(path, deadline))
 
     async def list_dir(self, path: str) -> Sequence[FileEntry]:
@@ -343,7 +343,7 @@ class GuardedWorkspace(WrapperWorkspace):
         self._guarded: tuple[asyncio.AbstractEventLoop, ReadroomBackend] | None = None
 
     def durable_policy(self) -> tuple[object, ...]:
-        """The values that a durable unit must rebuild with it."""
+        """The configuration that a durable unit must rebuild with it."""
         return (self._allow_commands, repr(self._own_settings))
 
     @property

@@ -1,4 +1,4 @@
-"""A workspace over a sandbox of deepagents (extra `deepagents`).
+"""A workspace in a sandbox of deepagents (extra `deepagents`).
 
     from deepagents import create_deep_agent
     from readroom import Workspace

@@ -110,7 +110,7 @@ class BackendEnvironment:
         self._call(lambda: self._files.write_bytes(path, data))
 
     def look(self, path: str) -> Known:
-        """The file or folder at a path."""
+        """The entry at a path."""
         return self._known(self._call(lambda: self._files.stat(path)))
 
     def list(self, path: str) -> Sequence[Known]:

@@ -102,7 +102,7 @@ class EnvironmentStore:
         return self._opened(EnvironmentFolder(self, real, None))
 
     def _known(self, path: WorkPath) -> Mapping[str, Seen] | None:
-        """The names in a folder of a walk that is under way."""
+        """The names in a folder of a walk at work."""
         with self._lock:
             above = [one for one in self._open if one.real == ROOT or path.startswith(f"{one.real}/")]
         if path == ROOT:
@@ -156,7 +156,7 @@ class EnvironmentStore:
         return (None if seen is None else seen.version) == version
 
     def at(self, path: WorkPath, *, head: bool = False) -> tuple[Seen | None, bytes | None]:
-        """The file at a name, not followed, if no link is on the way; with `head` the first bytes, too."""
+        """The entry of a name, not followed, if no link is on the way; with `head` the first bytes, too."""
         trace = self.hands.trace(path, head=head)
         if len(trace.names) == len(parts(path)) + 1:
             return trace.names[-1], trace.head
@@ -228,7 +228,7 @@ class EnvironmentStore:
     def _led(
         self, above: list[str], target: str, path: WorkPath, rest: Sequence[str]
     ) -> tuple[list[str], list[str]]:
-        """The goal of a link: the real folder to continue from, and the names from there."""
+        """The destination of a link: the real folder to continue from, and the names from there."""
         todo = [part for part in target.split("/") if part]
         if target.endswith("/"):
             todo.append(".")

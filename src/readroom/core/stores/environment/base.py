@@ -1,4 +1,4 @@
-"""The needs of the store from an environment, and the facts that it gets about names there.
+"""The needs of the store: an environment, and names as they are there.
 
 An adapter wraps the client of one framework as an `Environment`, about a hundred lines; everything else is
 shared by all of them.
@@ -27,7 +27,7 @@ class Ran(Struct, frozen=True):
 
 
 class Known(Struct, frozen=True):
-    """The words of an environment without commands about a name; `size` is None if it does not say."""
+    """A name as an environment without commands describes it; `size` is None if it does not say."""
 
     name: str
     is_folder: bool
@@ -66,7 +66,7 @@ class Environment(Protocol):
         """Write a whole file; folders above it are made."""
 
     def look(self, path: str) -> Known:
-        """The file or folder at a path, links followed."""
+        """The entry at a path, links followed."""
 
     def list(self, path: str) -> Sequence[Known]:
         """The names in a folder."""
@@ -93,7 +93,7 @@ class Seen(Struct, frozen=True):
 
     @property
     def kind(self) -> EntryKind:
-        """The kind of it."""
+        """Its kind."""
         return self.stat.kind
 
 
@@ -101,7 +101,7 @@ class Trace(Struct, frozen=True):
     """The names along a path, the root first, up to the first that is a link or is not there.
 
     Attributes:
-        names: What was seen of them.
+        names: The names as they were seen.
         closed: Whether permissions hide the next.
         head: The first bytes of a small file at the end, if they were asked for.
     """
@@ -119,7 +119,7 @@ class Hands(Protocol):
 
     @property
     def sees_links(self) -> bool:
-        """Whether a link and the file that it leads to can be distinguished."""
+        """Whether a link differs from its target here."""
 
     def start(self) -> str:
         """The absolute path of the root; called before anything else."""
@@ -158,7 +158,7 @@ class Reached(Protocol):
         """As of a store."""
 
     def at(self, path: WorkPath, *, head: bool = False) -> tuple[Seen | None, bytes | None]:
-        """The file at a name, not followed; with `head` the first bytes, too."""
+        """The entry of a name, not followed; with `head` the first bytes, too."""
 
     def open_folder(self, path: WorkPath) -> Folder:
         """As of a store."""
@@ -174,7 +174,7 @@ CELL_BYTES = 48 * 1024
 """The unit in which files are fetched: 64 KiB in base64, which every client passes on."""
 
 HASHED_BYTES = 64 * 1024 * 1024
-"""The largest file whose states are distinguished by its hash, where times have no fractions."""
+"""The largest file whose states differ by its hash, where times have no fractions."""
 
 ANSWER_S = 60.0
 """How long a command may take: a hanging environment must not hold up a conversation."""
@@ -188,7 +188,7 @@ def failed(name: str, problem: str, advice: str = "") -> StoreFailed:
 
 
 def kind_of(mode: int) -> EntryKind:
-    """The kind of file that a mode means."""
+    """The kind that a mode means."""
     for test, kind in (
         (modes.S_ISREG, EntryKind.FILE),
         (modes.S_ISDIR, EntryKind.FOLDER),

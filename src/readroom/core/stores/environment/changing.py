@@ -82,7 +82,7 @@ class _Step(Struct, frozen=True):
     """One thing that is done, and how it is taken back.
 
     Attributes:
-        then: What is left to do when everything is made.
+        then: The work that is left to do when everything is made.
         partly: How it is taken back if it failed.
     """
 
@@ -93,7 +93,7 @@ class _Step(Struct, frozen=True):
 
 
 class Asked(Protocol):
-    """The part of the shell that changes need."""
+    """The shell that reads, as changes need it."""
 
     environment: Environment
     root: str

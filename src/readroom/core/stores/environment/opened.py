@@ -16,11 +16,11 @@ from readroom.core.stores.environment.base import CELL_BYTES, Reached, Seen
 from readroom.core.values import Entry, EntryKind, Names, Stat, Version
 
 SPOOL_BYTES = 64 * 1024 * 1024
-"""The maximum of one opened file that is kept here, on disk; whole files that an environment hands over are
+"""The most that is kept here of one opened file, on disk; whole files that an environment hands over are
 refused beyond."""
 
 _IN_MEMORY = 1024 * 1024
-"""The part of it that is kept in memory."""
+"""The part of it in memory."""
 
 _AHEAD = 16
 """Cells that are fetched at once when a file is read from its beginning on."""

@@ -22,7 +22,7 @@ from msgspec import Struct
 from readroom.core.stores.environment.base import ANSWER_S, CELL_BYTES, Environment, failed
 
 PROGRAMS: Final = "base64 chmod cut dd find head ln mkdir mv rm sha256sum stat tail tr wc"
-"""The programs that the scripts call."""
+"""The programs that scripts call."""
 
 NO_ROOT: Final = 95
 """How a script ends without its root."""

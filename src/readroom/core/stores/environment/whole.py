@@ -1,7 +1,7 @@
 """Files of an environment without commands: whole ones, with their hashes as versions.
 
 Such a client tells no times, no links but by `real`, and changes nothing in one step: a change compares the
-hash, and then writes.  Changed files are written back if a later change of the call fails.
+hash, and then writes.  A file that was changed is written back if a later change of the call fails.
 """
 
 from __future__ import annotations
