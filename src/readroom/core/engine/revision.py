@@ -64,7 +64,7 @@ class Meant(Struct, frozen=True):
 
 
 def meanings(path: WorkPath, top: WorkPath) -> Iterator[Meant]:
-    """What a path of a root may mean, the likeliest first; `top` is the path of the root."""
+    """The meanings that a path of a root may have, the likeliest first; `top` is the path of the root."""
     prefix = "" if top == ROOT else f"{top}/"
     own = path.removeprefix(prefix) if prefix else str(path)
     if own.startswith(SIGN):
@@ -117,7 +117,7 @@ def perform(services: Services, job: Job[values.Request], act: Act) -> values.Re
 
 
 def notes(store: RevisionStore) -> Sequence[Warn]:
-    """Which commit a revision is, and what of it is no content."""
+    """The commit that a revision is, and the files of it that are no content."""
     commit = store.revision.commit
     said = [Warn("revision", f"{store.revision.name} is commit {brief(commit.id)} of {day(commit.time)}")]
     if store.pointers:

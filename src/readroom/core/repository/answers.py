@@ -1,4 +1,4 @@
-"""What the confined child answers about its repository. Imported there only, with libgit2.
+"""The answers of the confined child about its repository. Imported there only, with libgit2.
 
 Paths in answers are text as `os.fsdecode` gives it, ids hexadecimal.
 """
@@ -22,7 +22,7 @@ TREE = 0o40000
 """The mode of a folder."""
 
 KEPT_WALKS = 4
-"""Walks that can go on where they stopped."""
+"""Walks that can continue where they stopped."""
 
 Answer: TypeAlias = tuple[Mapping[str, Any], bytes]
 
@@ -36,7 +36,7 @@ class Refusal(Exception):
 
 
 class Open:
-    """An open repository, and the walks through it that can go on."""
+    """An open repository, and the walks through it that can continue."""
 
     def __init__(self, home: str, shallow: Sequence[str]) -> None:
         flags = RepositoryOpenFlag.NO_SEARCH | RepositoryOpenFlag.NO_DOTGIT | RepositoryOpenFlag.BARE

@@ -198,7 +198,7 @@ _OWN = str(Path(child.__file__).parents[3])
 
 @cache
 def _libraries() -> tuple[list[str], list[str]]:
-    """Where modules are found, and those of the places that hold Python's own or installed ones."""
+    """The places of modules, and those of the places that hold Python's own or installed ones."""
     import sysconfig
 
     python = sysconfig.get_path("stdlib")

@@ -94,7 +94,7 @@ class Repository:
         self._deltas: LruCache[object, Sequence[Delta]] = LruCache(GIT_TREES)
         self._blobs: LruCache[str, bytes] = LruCache(GIT_BLOBS_BYTES, len)
         self.kept: LruCache[object, Any] = LruCache(4 * GIT_TREES)
-        """What others keep about its trees."""
+        """Facts that others keep about its trees."""
         self.ids: LruCache[object, str] = LruCache(GIT_IDS)
         """The ids that git would give files as they are, by their state."""
 
@@ -275,7 +275,7 @@ class Repositories:
 
 
 _NAMING = ("config", "config.worktree", "commondir", "objects/info/alternates", "shallow", "objects/pack")
-"""What decides whether a repository may be opened."""
+"""The files that decide whether a repository may be opened."""
 
 
 def _stamp(git: str, place: GitPlace) -> object:

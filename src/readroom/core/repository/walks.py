@@ -1,7 +1,7 @@
-"""CommitWalk through the commits that changed a path, newest first. Imported in the confined child only.
+"""Walk through the commits that changed a path, newest first. Imported in the confined child only.
 
 As git does: of a merge, a parent that has the path as the commit has it explains everything, and the walk
-goes on there alone.  A path that a commit added is looked for under another name in its parents.
+continues there alone.  A path that a commit added is looked for under another name in its parents.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class CommitWalk:
         visited: How many commits it has looked at.
         is_complete: Whether there are no more.
         reached: The commit that it looks at next, if it is not complete.
-        broken: Why it could not go on somewhere.
+        broken: Why it could not continue somewhere.
     """
 
     def __init__(
@@ -210,7 +210,7 @@ class CommitWalk:
         own: tuple[str, int] | None,
         parents: Sequence[tuple[pygit2.Commit, tuple[str, int] | None]],
     ) -> dict[str, Any] | None:
-        """Go on in all parents, none of which has the path as the commit has it."""
+        """Continue in all parents, none of which has the path as the commit has it."""
         added = own is not None and own[1] != 0o40000 and all(there is None for _, there in parents)
         touched, source = False, ""
         for parent, there in parents:

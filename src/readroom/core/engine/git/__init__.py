@@ -1,4 +1,4 @@
-"""What a reviewer asks of git: changes, log and blame, under today's policy.
+"""The questions of a reviewer to git: changes, log and blame, under today's policy.
 
 Every name that an answer shows is asked about under the rules of today, as it was called then, and so is the
 name before a rename.  A file whose bytes have a denied name on either side, or in HEAD, is not shown.

@@ -1,4 +1,4 @@
-"""What a request about git means: the repository, the revisions, and the names that may be seen."""
+"""The meaning of a request about git: the repository, the revisions, and the names that may be seen."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def patience(deadline: Deadline) -> float:
 
 
 def asked(services: Services, path: str, deadline: Deadline) -> GitQuestion:
-    """What a request is about.
+    """Find the repository and the names that a request is about.
 
     Raises:
         Denied: A rule denies the path.

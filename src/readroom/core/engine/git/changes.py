@@ -36,7 +36,7 @@ from readroom.core.values.git import (
 )
 
 FILE_BYTES = 120
-"""What the row of a file costs, besides its names."""
+"""The cost of the row of a file, besides its names."""
 
 SHARE = 0.85
 """The part of a reply that files and hunks get; its first and last line take the rest."""
@@ -172,7 +172,7 @@ class _ChangesPage:
             skipped = 0
 
     def _file(self, file: ChangedPath, skipped: int) -> tuple[ChangedFile | None, int]:
-        """A file as it fits, and the hunk with which it goes on; None if not even its name fits."""
+        """A file as it fits, and the hunk with which it continues; None if not even its name fits."""
         named = self._about.named
         old = named(file.old) if file.old != file.path and file.letter == "R" else None
         own = ChangedFile(named(file.path), file.letter, old)
@@ -367,7 +367,7 @@ def _piece(old: int, new: int, lines: list[str]) -> Hunk:
 
 
 def _about_kind(file: ChangedPath) -> str:
-    """What a file is that has no lines to compare."""
+    """The kind of a file that has no lines to compare."""
     modes = [node.mode for node in (file.before, file.after) if node is not None]
     if SUBMODULE in modes:
         ids = [node.id[:10] if node is not None else "none" for node in (file.before, file.after)]
