@@ -117,7 +117,7 @@ def perform(services: Services, job: Job[values.Request], act: Act) -> values.Re
 
 
 def notes(store: RevisionStore) -> Sequence[Warn]:
-    """The commit of a revision, and the parts of it that are no content."""
+    """The commit that a revision is, and the files of it that are no content."""
     commit = store.revision.commit
     said = [Warn("revision", f"{store.revision.name} is commit {brief(commit.id)} of {day(commit.time)}")]
     if store.pointers:

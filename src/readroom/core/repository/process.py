@@ -197,8 +197,8 @@ _OWN = str(Path(child.__file__).parents[3])
 
 
 @cache
-def libraries_of_python() -> tuple[list[str], list[str]]:
-    """The places of modules, and those of them that hold Python's own or installed ones."""
+def _libraries() -> tuple[list[str], list[str]]:
+    """The places of modules, and those of the places that hold Python's own or installed ones."""
     import sysconfig
 
     python = sysconfig.get_path("stdlib")

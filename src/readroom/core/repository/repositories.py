@@ -94,7 +94,7 @@ class Repository:
         self._deltas: LruCache[object, Sequence[Delta]] = LruCache(GIT_TREES)
         self._blobs: LruCache[str, bytes] = LruCache(GIT_BLOBS_BYTES, len)
         self.kept: LruCache[object, Any] = LruCache(4 * GIT_TREES)
-        """The state about its trees that others keep."""
+        """Facts that others keep about its trees."""
         self.ids: LruCache[object, str] = LruCache(GIT_IDS)
         """The ids that git would give files as they are, by their state."""
 

@@ -29,7 +29,7 @@ class Node(Struct, frozen=True):
 
     @property
     def kind(self) -> EntryKind:
-        """The kind of it; a submodule is neither a file nor a folder."""
+        """The kind of name; a submodule is neither a file nor a folder."""
         if self.mode == FOLDER:
             return EntryKind.FOLDER
         if self.mode == LINK:
@@ -51,7 +51,7 @@ class RevisionTree(Struct):
     sizes: dict[str, int] = field(default_factory=dict)
 
     def node(self, path: str) -> Node | None:
-        """The entry at a path; None for nothing and for the top."""
+        """The name that has a path; None for nothing and for the top."""
         above, _, name = path.rpartition("/")
         return self.folders.get(above, {}).get(name)
 

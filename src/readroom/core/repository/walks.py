@@ -1,4 +1,4 @@
-"""CommitWalk through the commits that changed a path, newest first. Imported in the confined child only.
+"""Walk through the commits that changed a path, newest first. Imported in the confined child only.
 
 As git does: of a merge, a parent that has the path as the commit has it explains everything, and the walk
 continues there alone.  A path that a commit added is looked for under another name in its parents.

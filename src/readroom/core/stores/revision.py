@@ -4,7 +4,7 @@ A revision is a folder in front of the names of the workspace: `@v1/src/app.py` 
 Links work inside the revision and not out of it.  A submodule is named and has no content here.
 
 Knows: a tree of names and the bytes of its files.
-Does not know: policies; the bytes that also have a denied name are given to it.
+Does not know: policies; its maker says which bytes also have a denied name.
 May be touched: with the cases that all stores share, and a security review.
 """
 

@@ -76,7 +76,7 @@ def patience(deadline: Deadline) -> float:
 
 
 def asked(services: Services, path: str, deadline: Deadline) -> GitQuestion:
-    """The subject of a request.
+    """Find the repository and the names that a request is about.
 
     Raises:
         Denied: A rule denies the path.

@@ -36,7 +36,7 @@ from readroom.core.values.git import (
 )
 
 FILE_BYTES = 120
-"""The cost of the row of a file, without its names."""
+"""The cost of the row of a file, besides its names."""
 
 SHARE = 0.85
 """The part of a reply that files and hunks get; its first and last line take the rest."""
