@@ -14,7 +14,7 @@ USE_KINDS: tuple[UseKind, ...] = get_args(UseKind)
 
 
 class UseCounts(Struct, frozen=True):
-    """What a search for the places of a name found, shown or not.
+    """The counts of a search for the places of a name, shown or not.
 
     Attributes:
         kinds: Lines by kind; a line with several kinds counts for each.

@@ -141,7 +141,7 @@ _OF_KIND: Mapping[UseKind, str] = {kind: kind if kind == "text" else f"{kind}s" 
 
 
 def _uses(uses: UseCounts) -> str:
-    """What was found of a name, for the first line of a reply."""
+    """The counts of a name, for the first line of a reply."""
     counts = (
         f"{count:,} {kind if count == 1 else _OF_KIND[kind]}" for kind, count in uses.kinds.items() if count
     )

@@ -1,4 +1,4 @@
-"""What the places of a name in one file are: by the grammar of its language, or without a label."""
+"""The kinds of the places of a name in one file: by the grammar of its language, or without a label."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _PROSE = frozenset({"markdown", "html", *DATA})
 
 @final
 class Labels:
-    """What the places in one file are. `why` says why they are not labelled; None if they are."""
+    """The kinds of the places in one file. `why` says why they are not labelled; None if they are."""
 
     def __init__(self, request: GrepRequest, path: WorkPath, text: Text, deadline: Deadline) -> None:
         self._request = request
@@ -86,7 +86,7 @@ class Labels:
                 self.why = "it takes too long to parse"
 
     def of(self, hit: Hit) -> list[LinePlaces]:
-        """What the places in a line are, by kind."""
+        """The places in a line, by kind."""
         feed = self._text.feed_after(hit.start, hit.start + OUTLINE_BYTES)
         end = min(self._text.size, hit.start + OUTLINE_BYTES) if feed < 0 else feed
         if self._uses is None:
