@@ -1,4 +1,4 @@
-"""Tell what each place of a name in a text is: its definition, a call, an import, another use, text or a comment.
+"""Tell what each place of a name is: its definition, a call, an import, another use, text or a comment.
 
 The tree of the grammars that outlines use says it, by name alone: which definition a name means is not known.
 Roles of nodes are tables by language (`roles`).  In a language without one, a definition is what the outline
