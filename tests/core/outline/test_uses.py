@@ -1,4 +1,4 @@
-"""What each place of a name is, in every language: definition, call, import, other use, text, comment."""
+"""Each place of a name, in every language: definition, call, import, other use, text, comment."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class GrepLine(Struct, frozen=True):
 
     `text` is the preview; `column` is the column of its first character in the line, and `chars` the length
     of the whole line, None if its end is too far away.  `part` is the part of a document that the number
-    counts in, `symbol` the definition that contains a match.  Of references, `kind` is what the name is at
+    counts in, `symbol` the definition that contains a match.  In references, `kind` is what the name is at
     these `columns` (the first ones), and `certain` says whether the text there was parsed.
     """
 

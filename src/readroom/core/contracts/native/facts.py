@@ -144,7 +144,7 @@ def of_grep(result: values.GrepResult, own_call: OwnCall = to_call) -> dict[str,
 
 
 def _uses(result: values.GrepResult) -> dict[str, values.Fact]:
-    """The counts of a name by kind; null for another search."""
+    """The counts of a name, by kind; null for another search."""
     if result.uses is None:
         return dict.fromkeys(("kinds", "unlabelled", "files_with_matches"))
     kinds: dict[str, values.Fact] = dict(result.uses.kinds.items())

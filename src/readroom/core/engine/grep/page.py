@@ -122,7 +122,7 @@ def room_for(request: GrepRequest, cap: Cap) -> int:
 
 
 class Collects(Protocol):
-    """A taker of the matches of a search: a page, or a list that sorts them first.
+    """A page of matches, or a collection that sorts them first.
 
     Attributes:
         files: In the order they were added; at least the last one.

@@ -1,5 +1,4 @@
-"""The kind of each place of a name in a text: its definition, a call, an import, another use,
-text or a comment.
+"""Tell what each place of a name is: its definition, a call, an import, another use, text or a comment.
 
 The tree of the grammars that outlines use says it, by name alone: which definition a name means is not known.
 Roles of nodes are tables by language (`roles`).  In a language without one, a definition is what the outline
@@ -49,7 +48,7 @@ _MARKS = "@$:&%#~'\"`*."
 """Marks that belong to a name in some grammar, and that the one who searches leaves out: `@name`, `$name`."""
 
 _CALLED = re.compile(rb"[ \t]*!?[ \t]*(?:::)?(?:<[\w ,.:&*\[\]<>?]{0,100}>|\[[\w ,.*]{0,60}\])?[ \t]*\(")
-"""The sign after a name that is called, in text without a tree."""
+"""The text after a called name, where there is no tree."""
 
 _MAX_UP = 24
 """Nodes above a name that are looked at, as patterns and declarators; only generated code has more."""
@@ -140,7 +139,7 @@ def _same_size(source: bytes) -> bytes:
 
 @final
 class Uses:
-    """The kinds of the places of names in one parsed text. Lines are asked for in their order."""
+    """The kinds of places of names in one parsed text. Lines are asked for in their order."""
 
     def __init__(
         self,
@@ -167,7 +166,7 @@ class Uses:
         self._around = _Around(list(main_rows(items)))
 
     def of_line(self, number: int, places: Sequence[tuple[int, int]], deadline: Deadline) -> list[Use]:
-        """The kinds of the places in a line. Raises TimedOut, Cancelled."""
+        """Tell what the places in a line are. Raises TimedOut, Cancelled."""
         found = []
         for start, end in places:
             deadline.check()

@@ -1,4 +1,4 @@
-"""The kinds of the places of a name in one file: by the grammar of its language, or none."""
+"""The kinds of the places of a name in one file: by the grammar of its language, or without a label."""
 
 from __future__ import annotations
 

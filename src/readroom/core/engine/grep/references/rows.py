@@ -161,7 +161,7 @@ class Collector:
 
     @property
     def counts(self) -> UseCounts:
-        """The counts of all that was found, shown or not."""
+        """The counts of all rows, shown or not."""
         return UseCounts(dict(self._kinds), self._unlabelled, self._files)
 
 
