@@ -125,7 +125,7 @@ def _folder(folder: str) -> Iterator[Diagnosis]:
 
 
 def _promises(promises: Promises) -> Iterator[Diagnosis]:
-    """What keeps paths inside the folder, and which other promises hold by what."""
+    """The promises of the folder: who keeps paths inside, and who keeps the others."""
     from readroom.core.stores.promises import told
 
     held = f"{promises.confinement}: {OPENING[promises.opening]}"

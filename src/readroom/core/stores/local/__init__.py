@@ -251,7 +251,7 @@ class LocalStore:
 
     @property
     def promises(self) -> Promises:
-        """What holds here, found out when it is first asked for."""
+        """The promises that hold here, found out when they are first asked for."""
         if self._promises is None:
             from readroom.core.stores.local.promises import found  # few calls tell it
 

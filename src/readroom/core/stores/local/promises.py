@@ -1,4 +1,4 @@
-"""What holds in a local folder: asked of the system, without writing anything in the folder.
+"""The promises of a local folder: asked of the system, without writing anything in the folder.
 
 Locks are tried on the folder itself.  The exchange of two names cannot be tried without making them: the call
 is tried on names that are not there, and the file system is looked up among those known to have it.
