@@ -47,7 +47,7 @@ class Place:
     def breaks(self, how: str) -> None:
         """From now on it does not answer, and what it answered before has no effect any more."""
         self.mount.die() if how == "dead" else self.mount.hang()
-        until = time.monotonic() + 2 * pulse._FRESH_S
+        until = time.monotonic() + 2 * pulse.FRESH_S
         while time.monotonic() < until:
             pass
 

@@ -24,7 +24,7 @@ from readroom.core.values import Reply
 from readroom.mcp.access import Access
 from readroom.mcp.calls import Calls, Failed
 from readroom.mcp.server import Server
-from readroom.server.http import coder, gate, history, openapi, review
+from readroom.server.http import coder, gate, history, openapi
 from readroom.server.http.access_log import Exchange, Metrics
 from readroom.server.http.asking import Ask, here
 from readroom.server.http.awaiting import called, noted
@@ -32,6 +32,7 @@ from readroom.server.http.conversations import OwnConversations, Sessions, Share
 from readroom.server.http.errors import JSON, again_later, as_body, headers_of, ok, refused, status_of_code
 from readroom.server.http.history.routes import routes as history_routes
 from readroom.server.http.readiness import Readiness
+from readroom.server.http.review.routes import routes as review_routes
 from readroom.server.http.routes import SHOWN, Endpoint, as_json, failed, route, whole_body
 from readroom.server.http.streamable import Streamable
 from readroom.server.http.visitors import UI_PATH, SignIn
@@ -85,7 +86,7 @@ def inside(
         route("/openapi.json", SHOWN, descriptions.openapi),
         route("/docs", SHOWN, descriptions.docs),
         route("/v1/sessions/{session}/compacted", ["POST"], _compacted),
-        *review.routes(calls),
+        *review_routes(calls),
         *history_routes(calls),
         Route(PATH, tools, methods=["POST"]),
         *coder.routes(calls, records),

@@ -11,11 +11,11 @@ from readroom.contracts.coder.processes import ADDRESSES, OUTPUT
 from readroom.core.contracts.base import FACTS_KEY, Contract, Tool
 from readroom.core.contracts.schema import in_words, properties, schema
 from readroom.core.release import VERSION
-from readroom.server.http import review_openapi
 from readroom.server.http.gate import AGENT_PATH, NAME
 from readroom.server.http.header_names import AGENT, READ, SESSION, WRITTEN
 from readroom.server.http.history import PATH
 from readroom.server.http.history import openapi as of_history
+from readroom.server.http.review import openapi as of_review
 
 # -----------------------------------------------------------------------------
 # The addresses of coder's workspace agent in the OpenAPI document, from the routes of its contract.
@@ -215,7 +215,7 @@ def document(contracts: Iterable[Contract], names: Sequence[str], *, commands: b
             paths[f"/v1/{contract.name}/{tool.name}"] = {"post": _operation(contract, tool)}
         paths |= coder_paths(contract)
     paths |= of_history.paths(_CALLER_NAMES, _errors())
-    paths |= review_openapi.paths(_CALLER_NAMES, _errors())
+    paths |= of_review.paths(_CALLER_NAMES, _errors())
     paths["/v1/sessions/{session}/compacted"] = {"post": _compacted()}
     paths["/healthz"] = {
         "get": _plain("health", "Whether the server answers.", "application/json", open_=True)
@@ -243,7 +243,7 @@ def document(contracts: Iterable[Contract], names: Sequence[str], *, commands: b
         "paths": paths,
         "x-headers": {"read": READ, "written": WRITTEN},
         "components": {
-            "schemas": {**_SCHEMAS, **of_history.SCHEMAS, **review_openapi.SCHEMAS},
+            "schemas": {**_SCHEMAS, **of_history.SCHEMAS, **of_review.SCHEMAS},
             "parameters": {name: _named_by(name) for name in _NAMES},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },

@@ -23,7 +23,7 @@ T = TypeVar("T")
 ANSWER_S = 5.0
 """How long a mount may take to answer: a slow network takes a second or two, and callers wait a minute."""
 
-_FRESH_S = 0.1
+FRESH_S = 0.1
 """How long an answer counts. Ten questions a second cost a walk of many files nothing."""
 
 _SERVED = (
@@ -86,7 +86,7 @@ class Pulse:
     def _ask(self, answered: threading.Event) -> None:
         with contextlib.suppress(OSError):
             os.fstatvfs(self._folder)  # unlike a stat, no file system answers this out of what it remembers
-        self._fresh_until = time.monotonic() + _FRESH_S
+        self._fresh_until = time.monotonic() + FRESH_S
         with self._lock:
             self._asked = None
         answered.set()

@@ -24,9 +24,8 @@ from readroom.server.http.access_log import Exchange
 from readroom.server.http.awaiting import performed
 from readroom.server.http.errors import JSON, ok
 from readroom.server.http.gate import CLIENT_SCOPE, EXCHANGE, within
+from readroom.server.http.review import PATH
 from readroom.server.http.routes import SHOWN, as_json, route, whole_body
-
-PATH = "/v1/review"
 
 
 def routes(calls: Calls) -> list[Route]:
