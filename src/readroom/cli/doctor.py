@@ -126,7 +126,7 @@ def _folder(folder: str) -> Iterator[Diagnosis]:
 
 
 def _promises(promises: Promises) -> Iterator[Diagnosis]:
-    """The keeper of paths in the folder, and those of the other promises."""
+    """The promises of the folder: who keeps paths inside, and who keeps the others."""
     from readroom.core.stores.promises import told
 
     held = f"{promises.confinement}: {OPENING[promises.opening]}"

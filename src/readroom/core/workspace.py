@@ -178,7 +178,7 @@ class Workspace(Closeable):
 
     @property
     def promises(self) -> Promises:
-        """The promises of its store: `confinement`, race-free opening, exchange, locks."""
+        """The promises of its store and who keeps them: `confinement`, race-free opening, exchange, locks."""
         return self._store.promises
 
     @property
@@ -411,7 +411,7 @@ class Workspace(Closeable):
         return cap if first is None else first.room(cap, caller)
 
     def _due(self, caller: Caller) -> FirstWords | None:
-        """The end of the reply to that caller, if it is the first one of its conversation."""
+        """The words at the end of the reply to that caller, if it is the first of its conversation."""
         if self._first is None:
             if caller is ANONYMOUS or caller.face == "cli":
                 return None

@@ -34,7 +34,7 @@ _REMARK_BYTES = 100
 
 
 def of_store(promises: Promises, gatekeeper: Gatekeeper) -> FirstWords:
-    """The differences of a workspace of one root; nothing in a plain folder."""
+    """The differences of a workspace of one root from a plain folder, if there are any."""
     differs = differing(promises)
     words = f"Workspace: {differs}." if differs else ""
     return FirstWords(words, promises.facts, gatekeeper, to_all=False)

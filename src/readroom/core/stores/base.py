@@ -348,7 +348,7 @@ class Store(Protocol):
 
     @property
     def promises(self) -> Promises:
-        """The promises that hold here, and their keepers; found out once."""
+        """The promises that hold here, and who keeps them; found out once."""
 
     def require_root(self) -> None:
         """Raise StoreFailed if the name of the root means something else now."""

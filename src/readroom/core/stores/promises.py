@@ -1,4 +1,4 @@
-"""The promises of a store, and the keeper of each, so that people and models learn what is not the same.
+"""The promises of a store and who keeps them, so that people and models learn what is not the same.
 
 A store has `promises`; those of a local folder depend on its system, its file system and the state folder.
 """
@@ -102,13 +102,13 @@ _FOLDED = {
 
 
 def in_words(promises: Promises) -> str:
-    """The keeper of paths, for people: "confinement: none" where the kernel does not."""
+    """Who keeps paths inside, for people: "confinement: none" where the kernel does not."""
     held = OPENING[promises.opening]
     return held if promises.confinement == "kernel" else f"confinement: none; {held}"
 
 
 def told(promises: Promises) -> str:
-    """The promises besides the opening with their keepers, for people."""
+    """The promises besides the opening, and who keeps them, for people."""
     every = (
         _EXCHANGE[promises.exchange],
         _LOCKS[promises.locks],
@@ -127,7 +127,7 @@ _SHORT = {
 
 
 def differing(promises: Promises) -> str:
-    """The differences to a folder of this machine under a kernel that helps, briefly; empty for nothing."""
+    """The differences from a folder of this machine under a kernel that helps, briefly; may be empty."""
     said = [] if promises.confinement == "kernel" else ["confinement: none"]
     missing = [words for name, words in _SHORT.items() if getattr(promises, name) == "none"]
     if missing:

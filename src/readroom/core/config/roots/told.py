@@ -40,7 +40,7 @@ class FolderFacts(Struct, frozen=True):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """The words of the first reply about it."""
+        """The facts about it in the first reply."""
         return {"name": self.name, "read_only": self.read_only, **self.promises.facts}
 
 
@@ -75,7 +75,7 @@ def _rights(folder: FolderFacts) -> str:
 
 
 def _confined(folders: Sequence[FolderFacts]) -> str:
-    """The keeper of links, or the difference to a plain folder; of each kind of folder once."""
+    """Who keeps links inside, and what is not the same there; once for each kind of folder."""
     kinds: dict[str, list[str]] = {}
     for one in folders:
         kinds.setdefault(differing(one.promises), []).append(one.name)

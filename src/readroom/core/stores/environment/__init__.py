@@ -26,7 +26,7 @@ from readroom.core.stores.environment.base import Hands, Seen, failed
 from readroom.core.stores.environment.base import Known as Known
 from readroom.core.stores.environment.base import Ran as Ran
 from readroom.core.stores.environment.opened import EnvironmentFolder, EnvironmentSource
-from readroom.core.stores.promises import Promises
+from readroom.core.stores.promises import NOTHING
 from readroom.core.values import EntryKind, Stat, Version
 from readroom.core.values.files import Warn
 
@@ -45,7 +45,7 @@ class EnvironmentStore:
     """A store over an environment. Safe to share between threads; closing it leaves the environment."""
 
     folder = None
-    promises = Promises(opening="none", exchange="none", locks="none", together="none", folded=None)
+    promises = NOTHING
 
     def __init__(self, environment: Environment) -> None:
         """Nothing is asked of the environment before it is used. Raises StoreFailed if it has no files."""

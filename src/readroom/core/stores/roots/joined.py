@@ -97,7 +97,7 @@ class JoinedStore:
 
     @property
     def promises(self) -> Promises:
-        """The promises that hold in all roots; each has its own."""
+        """The promises that hold in all roots; each root has its own."""
         return weakest(root.store.promises for root in self.every)
 
     def of(self, path: str) -> RootStore:

@@ -1,14 +1,11 @@
-"""Changes that wait for review over HTTP: /v1/review, for programs of people.
+"""The review over HTTP: /v1/review, for programs of people.
 
-Whoever may decide has a token that was made for it: the right is never part of "all tools", or an agent could
-accept its own changes.  Any other caller sees the set of its own conversation, and decides nothing.
-
-Knows: its addresses (`routes`), and how OpenAPI describes them (`openapi`).
-Does not know: what waits and who may decide; the folder review of the core does.
-May be touched: with the tests of attacks.
+Knows: the addresses of sets of changes, and their OpenAPI.
+Does not know: how changes wait and are accepted (`core.review`).
+May be touched: with the tests of who may see and decide.
 """
 
 from __future__ import annotations
 
 PATH = "/v1/review"
-"""The beginning of its addresses."""
+"""The address of the sets."""
