@@ -197,7 +197,7 @@ _OWN = str(Path(child.__file__).parents[3])
 
 
 @cache
-def _libraries() -> tuple[list[str], list[str]]:
+def libraries_of_python() -> tuple[list[str], list[str]]:
     """The places of modules, and those of the places that hold Python's own or installed ones."""
     import sysconfig
 
