@@ -44,6 +44,7 @@ CASES = [
     ("python", "@dec\n@q.dec(1)\ndef f(): ...  # dec", "dec=CC#"),
     ("python", 'p = f"{v} v {w(1)}"\n"""v"""', "v=utt w=C"),
     ("python", "with o as h: pass\n(n := 1)\n[u for u in v]", "h=D n=D u=uD v=u"),
+    ("python", "class K[T]: x: d[T]\ndef f[U](a: t[U, V]) -> t[V]: ...", "T=Du x=D d=u U=Du V=uu t=uu"),
     ("javascript", "const {c, d: e, ...r} = q; c(); new c.D();", "c=DCu d=u e=D r=D D=C"),
     ("javascript", "const a = require('a'); import b, {c as d} from './b'", "a=It b=II c=I d=I"),
     ("javascript", "exports.a = a; this.b = 1; o.c = 2; z = 1", "a=Du b=D c=u z=u"),

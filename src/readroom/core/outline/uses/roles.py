@@ -60,11 +60,12 @@ _PYTHON = Roles(
         "function_definition.name class_definition.name parameters.* lambda_parameters.* "
         "default_parameter.name typed_default_parameter.name typed_parameter.!type assignment.left "
         "named_expression.name for_statement.left for_in_clause.left as_pattern_target.* "
-        "type_alias_statement.left type_parameter.* keyword_pattern.!value splat_pattern.*"
+        "type_alias_statement.left class_definition.type_parameters function_definition.type_parameters "
+        "keyword_pattern.!value splat_pattern.*"
     ),
     patterns=_fields(
         "pattern_list.* tuple_pattern.* list_pattern.* list_splat_pattern.* dictionary_splat_pattern.* "
-        "parenthesized_expression.* tuple.* list.* type.* list_splat.*"
+        "parenthesized_expression.* tuple.* list.* type.* type_parameter.* list_splat.*"
     ),
     imports={"import_statement": None, "import_from_statement": None, "future_import_statement": None},
     assigns=_fields("assignment.left"),
