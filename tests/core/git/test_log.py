@@ -215,3 +215,24 @@ def test_a_repository_without_commits(tmp_path: Path) -> None:
             ask.fails("no_such_revision", "git", show=show)
         facts: Any = ask("git", show="log").facts
         assert isinstance(facts, Mapping)
+
+
+@pytest.mark.parametrize("show", ["changes", "log", "blame"])
+@pytest.mark.parametrize("path", ["nothing", "d/nothing", "HEAD~1..HEAD", "main"])
+def test_a_path_that_nothing_has_is_refused(repo: Repo, show: str, path: str) -> None:
+    with asking(repo.folder) as ask:
+        text = ask.fails("not_found", "git", show=show, path=path)
+        assert show == "blame" or "the argument revision" in text
+
+
+def test_a_path_of_another_time_is_none_that_is_missing(tmp_path: Path) -> None:
+    made = Repo(tmp_path / "r")
+    made.commit({"a.txt": "a\n", "b.txt": "b\n"})
+    made.commit({"a.txt": None})
+    made.commit({"b.txt": "c\n"})
+    (made.folder / "new").write_text("n\n")
+    with asking(made.folder) as ask:
+        assert not ask("git", show="changes", path="a.txt", revision="HEAD~2..HEAD~2").is_error
+        assert not ask("git", show="log", path="a.txt").is_error
+        assert not ask("git", show="log", path="new").is_error
+        ask.fails("not_found", "git", show="changes", path="a.txt", revision="HEAD~1..HEAD")

@@ -88,7 +88,7 @@ def with_near_names(
         if near
         else _in_large_folder(services.guard, WorkPath(asked.path))
     )
-    return NotFound(request.path, near, next_request=following, inside=inside)
+    return NotFound(request.path, near, advice=error.advice, next_request=following, inside=inside)
 
 
 def with_siblings(error: NotFound, guard: Guard, request: values.Request, suggests: Suggests) -> NotFound:
@@ -271,8 +271,8 @@ def _next(suggestion: Suggestion, request: values.Request, name: WorkPath) -> va
         ):
             return replace(request, path=name)
         case "again":
-            assert isinstance(request, (values.FindRequest, values.GrepRequest, values.ListRequest))
-            return replace(request, path=name, cursor=None)
+            again = {"cursor": None} if "cursor" in request.__struct_fields__ else {}
+            return replace(request, path=name, **again)
         case "list":
             # Do not suggest the command again: that is the caller's decision.
             return values.ListRequest(name)

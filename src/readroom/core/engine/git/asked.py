@@ -17,6 +17,7 @@ from readroom.core.policy.rules import Rules
 from readroom.core.repository.place import named, within
 from readroom.core.repository.repositories import Repository, Revision
 from readroom.core.stores.roots.names import Place
+from readroom.core.values import EntryKind
 
 
 class GitQuestion(Struct, frozen=True, dict=True):
@@ -51,6 +52,14 @@ class GitQuestion(Struct, frozen=True, dict=True):
         """Whether a path of a tree is what was asked about, or below it."""
         return not self.inner or inner == self.inner or inner.startswith(f"{self.inner}/")
 
+    def exists(self, *revisions: Revision) -> None:
+        """Raises NotFound if nothing has the path, on disk, in HEAD or in one of the revisions."""
+        if not self.inner or _kind(self.guard, self.path) is not None:
+            return
+        trees = {one.tree for one in (*revisions, self.revision("HEAD"))}
+        if all(self.repository.tree(tree, self.deadline).node(self.inner) is None for tree in trees):
+            raise errors.NotFound(self.path, advice=_ABSENT)
+
     def revision(self, name: str, base: str = "") -> Revision:
         """The commit of that name; with `base`, the last that both have in common. Raises NoSuchRevision."""
         return self.repository.resolve(name or "HEAD", self.deadline, base)
@@ -64,6 +73,8 @@ class GitQuestion(Struct, frozen=True, dict=True):
         """The folder of the repository in the workspace."""
         return self.root.outer(self.repository.place.top)
 
+
+_ABSENT = "A revision belongs in the argument revision: HEAD~1..HEAD, main, v1.2."
 
 PATIENCE_S = 6.0
 """Time of one page of a log or a blame: half of what a call has, so that what is known by then is shown."""
@@ -83,7 +94,7 @@ def asked(services: Services, path: str, deadline: Deadline) -> GitQuestion:
         NoRepository, RepositoryRefused: There is no repository, or it is not to be opened.
     """
     own, guard = require_normal(path), services.guard
-    is_folder = own == ROOT or _is_folder(guard, own)
+    is_folder = own == ROOT or _kind(guard, own) is EntryKind.FOLDER
     rule = guard.decide(own, folder=is_folder).rule or guard.decide(own, folder=False).rule
     if rule is not None:
         raise errors.Denied(own, rule.pattern, rule.source, rule.reason)
@@ -93,10 +104,9 @@ def asked(services: Services, path: str, deadline: Deadline) -> GitQuestion:
     return GitQuestion(guard, guard.rules_at(own), root, repository, own, inner, deadline)
 
 
-def _is_folder(guard: Guard, path: WorkPath) -> bool:
-    from readroom.core.values import EntryKind
-
+def _kind(guard: Guard, path: WorkPath) -> EntryKind | None:
+    """The kind of what is on disk; None for nothing that may be seen."""
     try:
-        return guard.stat(path)[1].kind is EntryKind.FOLDER
+        return guard.stat(path)[1].kind
     except errors.ReadroomError:
-        return False
+        return None

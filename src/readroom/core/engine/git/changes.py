@@ -59,6 +59,8 @@ def perform(services: Services, job: Job[GitChangesRequest]) -> GitChangesResult
     about = asked(services, request.path, job.deadline)
     old, new = _sides(about, request.revision)
     difference = of_folder(about, old) if new is None else between(about, old, new)
+    if not difference.files:
+        about.exists(old, *([new] if new else []))
     print_of = _print(request, old, new, difference)
     first, skipped = _place(request, print_of, len(difference.files))
     page = _ChangesPage(services, about, request, job, difference.files, print_of)

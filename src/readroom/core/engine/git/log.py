@@ -47,6 +47,8 @@ def perform(services: Services, job: Job[GitLogRequest]) -> GitLogResult:
         limit=limit,
         seconds=patience(job.deadline),
     )
+    if answer.is_complete and not answer.commits and not without:
+        about.exists()
     shown, hidden = _judged(about, answer)
     cursor = None if answer.is_complete else f"{max(answer.visited, after)}-{start}"
     return GitLogResult(
