@@ -31,6 +31,7 @@ SUITES = (
     "hostile",
     "huge",
     "keeping",
+    "buckets",
 )
 
 
