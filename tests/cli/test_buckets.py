@@ -11,7 +11,7 @@ import pytest
 from readroom.core import config
 from readroom.core.errors import BadConfig
 from readroom.core.workspace import Workspace
-from tests.cli.running import COMMAND, Cli
+from tests.cli.running import COMMAND, Cli, run
 from tests.core.stores.bucket.conftest import moto as moto
 from tests.core.stores.bucket.conftest import proxy as proxy
 from tests.core.stores.bucket.conftest import world as world
@@ -114,3 +114,14 @@ def test_settings_of_a_bucket_are_those_of_the_operator(shelf: BucketWorld, tmp_
     store = config.open_store(f"{shelf.address}/notes")
     with Workspace(store, settings=config.load(store, str(operators))) as workspace:
         assert workspace.call("read_file", {"path": "a.txt"}).is_error
+
+
+@needs("mcp")
+def test_a_client_is_connected_and_tried(shelf: BucketWorld, tmp_path: Path) -> None:
+    environment = {**os.environ, "HOME": str(tmp_path), "CODEX_HOME": str(tmp_path / ".codex")}
+    done = run("connect", "codex", f"{shelf.address}/notes", "--write", cwd=tmp_path, env=environment)
+    assert done.returncode == 0, done.stderr.decode()
+    assert "Tested as codex-mcp-client" in done.stdout.decode()
+    written = (tmp_path / ".codex/config.toml").read_text(encoding="utf-8")
+    assert f'args = ["mcp", "{shelf.address}/notes"]' in written
+    assert "secret-of-tests" not in written

@@ -313,7 +313,7 @@ def _reported(task: _Task, greeting: Greeting, *, written: bool) -> ExitCode:
 
 def _greeting(task: _Task) -> Greeting:
     if task.url is None:
-        return start(task.command, task.client.wire, task.folder)
+        return start(task.command, task.client.wire, "." if is_bucket(task.folder) else task.folder)
     from readroom.core import config
 
     token = config.variables(clients.TOKEN).get(clients.TOKEN)

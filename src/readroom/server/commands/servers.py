@@ -71,8 +71,9 @@ def _serve(
     every = Where(None, config, allow_commands, lasting=True, front_matter=front_matter)
     places = _places(serving.workspaces, named, every)
     default = (None if named is not None else serving.default) or next(iter(places))
+    first = places.pop(default)
     service = Service(
-        {default: places.pop(default), **places},
+        {default: first, **places},
         Address(host, port, socket),
         replace(serving, default=default),
         contract_name,
@@ -82,7 +83,7 @@ def _serve(
     def text(served: Served, url: str) -> str:
         from readroom.mcp.client_configs import program, startup_text
 
-        root = served.workspaces[default].guard.folder or "."
+        root = served.workspaces[default].guard.folder or first.root or "."
         command = [*program(), "mcp", *repeated_options(every, contract_name, max_chars), "--", root]
         entry = _entry(served.admission, served.workspaces, default)
         names, everywhere = list(served.workspaces), socket is None and is_everywhere(host)
