@@ -29,7 +29,7 @@ from readroom.core.quoting import quote, unquoted
 from readroom.core.stores.base import Folder, Source, WriteTarget
 from readroom.core.stores.roots.joined import JoinedStore, RootStore
 from readroom.core.stores.roots.names import Place
-from readroom.core.stores.roots.placed import PlacedFolder, PlacedSource, PlacedTarget, own_target
+from readroom.core.stores.roots.placed import PlacedFolder, PlacedSource, PlacedTarget, own_target, placed
 from readroom.core.values import EntryKind, Stat
 
 _MAGIC = re.compile(r"([\\*?\[\]!# ])")
@@ -153,7 +153,7 @@ class JoinedGuard(Guard):
         if requested == ROOT:
             return self._joined.with_others(folder)
         if own is not self._top:
-            folder = PlacedFolder(folder, own.place)
+            folder = placed(folder, own.place)
         try:
             self._require(folder.real, folder=True, requested=requested)
         except BaseException:

@@ -19,13 +19,13 @@ from readroom.core.stores.base import Change, Folder, Leftover, RenameEntry, Sou
 from readroom.core.stores.promises import Promises, weakest
 from readroom.core.stores.roots.names import FIRST, Place
 from readroom.core.stores.roots.placed import (
-    PlacedFolder,
     PlacedSource,
     PlacedTarget,
     TopFolder,
     calling,
     own_source,
     own_target,
+    placed,
 )
 from readroom.core.values import Stat, Version
 from readroom.core.values.files import Warn
@@ -119,7 +119,7 @@ class JoinedStore:
             folder = root.store.open_folder(inner)
             if path == ROOT:
                 return self.with_others(folder)
-            return folder if root is self.top else PlacedFolder(folder, root.place)
+            return folder if root is self.top else placed(folder, root.place)
 
     def with_others(self, folder: Folder) -> Folder:
         """The top of the first root with the other roots in it."""

@@ -56,29 +56,16 @@ class PlacedSource(Closeable):
         self.inner.close()
 
 
-@final
 class PlacedFolder(Closeable):
     """An opened folder. `inner` is the folder as its root has it."""
 
-    __slots__ = ("in_order", "inner", "place", "real")
+    __slots__ = ("inner", "place", "real")
 
     def __init__(self, inner: Folder, place: Place) -> None:
         """Takes over the folder."""
         self.inner = inner
         self.place = place
         self.real = place.outer(inner.real)
-        if isinstance(inner, OrderedFolder):
-            self.in_order = self._in_order  # only then it is such a folder itself
-
-    @property
-    def unnamed(self) -> int:
-        """The number of keys seen so far that no path leads to."""
-        return getattr(self.inner, "unnamed", 0)
-
-    def _in_order(self, least: str = "") -> Iterator[Names]:
-        assert isinstance(self.inner, OrderedFolder)
-        with self.place.naming():
-            yield from self.inner.in_order(least)
 
     def entries(self) -> Iterator[Entry]:
         """The names in it."""
@@ -111,6 +98,33 @@ class PlacedFolder(Closeable):
 
     def close(self) -> None:
         self.inner.close()
+
+
+@final
+class PlacedOrderedFolder(PlacedFolder):
+    """The same of a folder whose names come in their order."""
+
+    __slots__ = ()
+
+    @property
+    def unnamed(self) -> int:
+        """The number of keys seen so far that no path leads to."""
+        return self._ordered.unnamed
+
+    def in_order(self, least: str = "") -> Iterator[Names]:
+        """The names from `least` on in batches."""
+        with self.place.naming():
+            yield from self._ordered.in_order(least)
+
+    @property
+    def _ordered(self) -> OrderedFolder:
+        assert isinstance(self.inner, OrderedFolder)
+        return self.inner
+
+
+def placed(inner: Folder, place: Place) -> PlacedFolder:
+    """An opened folder where its root is. Takes over the folder."""
+    return (PlacedOrderedFolder if isinstance(inner, OrderedFolder) else PlacedFolder)(inner, place)
 
 
 @final
