@@ -38,6 +38,8 @@ _WORDS = {
     "include": "Include these files as well",
     "depth": "Levels of folders to list",
     "cwd": "Folder to start in",
+    "by": "Show changes by lines, definition or file",
+    "limit": "Maximum of entries",
 }
 """Help for arguments that a model knows by their names; words in the schema cost every session tokens."""
 

@@ -18,8 +18,8 @@ from readroom.cli.remote.address import Address, parsed
 from readroom.core.errors import ReadroomError, UsageError
 
 ROOTED: Final = frozenset((
-    "read", "outline", "grep", "find", "ls", "edit", "write", "patch", "mv", "cp", "rm", "mkdir", "run",
-    "history", "diff", "undo", "explain", "call", "mcp",
+    "read", "outline", "grep", "refs", "find", "ls", "git", "edit", "write", "patch", "mv", "cp", "rm",
+    "mkdir", "run", "history", "diff", "undo", "explain", "call", "mcp",
 ))  # fmt: skip
 """Commands with a --root, which the address takes the place of."""
 

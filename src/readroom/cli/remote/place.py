@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from readroom.core.stores.bucket.address import absolute
     from readroom.mcp.place import Place
 
 address: str = ""
@@ -25,6 +24,7 @@ def shown(folder: str) -> Place | None:
     """The place of a folder for a client on another machine; None for one on this machine."""
     if not address:
         return None
+    from readroom.core.stores.bucket.address import absolute
     from readroom.mcp.place import Place
 
     return Place(address, absolute(folder))
