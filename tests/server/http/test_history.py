@@ -270,7 +270,7 @@ def test_the_past_that_is_forgotten_is_gone_and_the_file_stays(
     ("method", "rest", "body", "status", "code"),
     [
         ("GET", "?since=soon", None, 400, "bad_value"),
-        ("GET", "?limit=0", None, 400, "wrong_type"),
+        ("GET", "?limit=0", None, 400, "bad_value"),
         ("GET", "?limit=x", None, 400, "wrong_type"),
         ("GET", "?pth=a", None, 400, "unknown_argument"),
         ("GET", "?path=a&path=b", None, 400, "bad_request"),
@@ -279,7 +279,7 @@ def test_the_past_that_is_forgotten_is_gone_and_the_file_stays(
         ("GET", "/999", None, 404, "no_such_change"),
         ("GET", "/999/diff", None, 404, "no_such_change"),
         ("GET", "/99999999999999999999/diff", None, 400, "bad_value"),
-        ("GET", "/x/diff", None, 404, "no_such_route"),
+        ("GET", "/x/diff", None, 400, "bad_value"),
         ("GET", "/undo", None, 405, "wrong_method"),
         ("POST", "/undo", b"{}", 400, "usage"),
         ("POST", "/undo", b'{"change":1,"session":"s"}', 400, "usage"),

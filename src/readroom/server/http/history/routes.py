@@ -36,10 +36,10 @@ def routes(calls: Calls) -> list[Route]:
     face = _Endpoints(calls)
     return [
         route(PATH, SHOWN, face.list),
-        route(f"{PATH}/{{change}}", SHOWN, face.one),
-        route(f"{PATH}/{{change}}/diff", SHOWN, face.diff),
         route(f"{PATH}/undo", ["POST"], face.undo),
         route(f"{PATH}/forget", ["POST"], face.forget),
+        route(f"{PATH}/{{change}}", SHOWN, face.one),
+        route(f"{PATH}/{{change}}/diff", SHOWN, face.diff),
     ]
 
 
