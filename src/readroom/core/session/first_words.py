@@ -80,7 +80,7 @@ class FirstWords:
             build_facts=partial(self._with_fact, reply.build_facts),
             build_sent=None if sent is None else partial(self._with_fact, sent),
         )
-        return record.remark(reply, self.words)
+        return record.remark(reply, self.words) if self._to_all or record.name == "native" else reply
 
     def were_said(self, caller: Caller) -> None:
         """Remember it."""
