@@ -29,7 +29,7 @@ UNSAID: dict[type[Request], set[str]] = {
     EndRequest: {"path", "below_s", "cancels", "ends_bytes", "reach"},
     StartedRequest: {"path", "reach"},
     HistoryRequest: {"token"},
-    UndoRequest: {"token", "rights"},
+    UndoRequest: {"token", "rights", "granted"},
 }
 """Fields that contracts set by themselves, and those that `context` and `content` stand for."""
 
