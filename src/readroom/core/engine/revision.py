@@ -164,7 +164,8 @@ def _entered(services: Services, path: WorkPath, deadline: Deadline) -> tuple[Gu
             repository = repository_of(services, meant.path)
             revision = repository.resolve(meant.revision, deadline)
         except NoRepository as error:
-            failure = failure or (error if meant.certain else None)
+            # Without a repository any other spelling is the name of a file that is not there.
+            failure = failure or (error if meant.revision.startswith("HEAD") and meant.certain else None)
             continue
         except NoSuchRevision as error:
             failure = failure or error
