@@ -131,8 +131,11 @@ _ARGUMENTS = {
 _LONG = "|".join(sorted((name for name in _ARGUMENTS if "_" in name), key=len, reverse=True))
 _ANY = "|".join(sorted(_ARGUMENTS, key=len, reverse=True))
 
+_TOOLS = "|".join(name for name in COMMANDS if "_" in name)
+"""Tools whose names are no words of their own: git is also a program, an extra and a kind of repository."""
+
 _TOOL_WORD = re.compile(
-    rf"(?<![\w./'\"-])(?:(?P<tool>{'|'.join(COMMANDS)})|(?P<long>{_LONG})"
+    rf"(?<![\w./'\"-])(?:(?P<tool>{_TOOLS})|(?P<long>{_LONG})"
     rf"|(?P<said>\b(?:[Ss]et|[Uu]se|[Ss]end|without|argument|with) )(?P<short>{_ANY})"
     rf"|(?P<set>{_ANY})=(?P<value>[\w-]+))(?![\w/'\"-]|\.\w)"
 )
