@@ -300,7 +300,8 @@ def guard(store: Store, settings: Settings) -> Guard:
         from readroom.core.config.roots.joining import joined_guard
 
         return joined_guard(store, settings, guard)
-    return Guard(store, Rules(settings.layers or (denials(),)), settings.hardlinks)
+    masks = settings.secrets.mask
+    return Guard(store, Rules(settings.layers or (denials(),)), settings.hardlinks, masks=masks)
 
 
 def places(guarded: Guard, settings: Settings) -> WriteTargets:
@@ -460,7 +461,7 @@ def _area(place: Place, guarded: Guard, changeable: WriteTargets, settings: Sett
     if policy.version_control != "hidden":
         exceptions = (*settings.exceptions, *VERSION_CONTROL_RULES)
         layers = (denials(exceptions, settings.roots), *layers[1:])
-    own = Guard(guarded.store, Rules(layers), settings.hardlinks)
+    own = Guard(guarded.store, Rules(layers), settings.hardlinks, masks=settings.secrets.mask)
     # What tools never show and commands may read is fixed, unless it may be changed, too.
     seen = own if policy.version_control == "write" else guarded
     return Area(place, seen, own, changeable)

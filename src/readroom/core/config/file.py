@@ -395,12 +395,19 @@ class HistorySection(Section, frozen=True):
     review_in_dashboard: Switch = UNSET
 
 
+class SecretsSection(Section, frozen=True):
+    """[secrets]."""
+
+    mask: Switch = UNSET
+
+
 SECTIONS: Mapping[str, type[Section] | str] = {
     "policy": PolicySection,
     "changes": ChangesSection,
     "commands": CommandsSection,
     "index": IndexSection,
     "history": HistorySection,
+    "secrets": SecretsSection,
     "ledger": "readroom.server.ledger.settings:LedgerSection",
     "budget": "readroom.server.budgets:BudgetSection",
     "limits": LimitsSection,

@@ -125,6 +125,22 @@ class Engine:
         Raises:
             ReadroomError: From the engine of the verb; a NotFound suggests existing names.
         """
+        if self.services.guard.masks:
+            from readroom.core.engine import masking  # few operators mask
+
+            return masking.performed(self._perform, request, cap, deadline, caller, steps, terms, origin)
+        return self._perform(request, cap, deadline, caller, steps, terms, origin)
+
+    def _perform(
+        self,
+        request: Request,
+        cap: Cap,
+        deadline: Deadline,
+        caller: Caller,
+        steps: Steps,
+        terms: Terms,
+        origin: tuple[str, str],
+    ) -> Result:
         if self._closed:
             raise errors.Closed
         self.services.guard.store.require_root()
@@ -132,6 +148,10 @@ class Engine:
         services, verb = self._services(terms, request, caller), BY_REQUEST[type(request)]
         request, guard, respelled = _normal(services, verb, terms, request)
         own = services.guard
+        if own.masks and verb.traces == "edit":
+            from readroom.core.engine.masking import require_no_label  # few operators mask
+
+            require_no_label(own, request)
         if guard is not own:
             services = replace(services, guard=guard)
         within = deadline

@@ -22,6 +22,7 @@ from readroom.core.paths import WorkPath, join
 from readroom.core.policy.guard import Guard
 from readroom.core.policy.rules.gitignore import UnusablePattern, byte_text, translate
 from readroom.core.search.globs import alternatives
+from readroom.core.secrets import starred
 from readroom.core.session.expansions import TempSpool
 from readroom.core.stores.base import Source
 from readroom.core.values import EntryKind
@@ -197,7 +198,7 @@ class _Pack:
             return self._stop(wanted, "bytes", path)
         self._seen.add(path)
         try:
-            with self._guard.open(path) as source:
+            with starred(self._guard.open(path)) as source:
                 if real is None or source.real == real:
                     self._add(wanted, path, source)
                 else:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Protocol, Self, TypeAlias, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from readroom.core import errors
 from readroom.core.deadline import Deadline
@@ -26,6 +27,7 @@ from readroom.core.policy.links import LinkedNames, LinkSearch
 from readroom.core.policy.names import root_names
 from readroom.core.policy.rules import SOURCE, Rule
 from readroom.core.policy.rules.names import foldable, other_names
+from readroom.core.secrets import unmasked
 from readroom.core.stores.base import (
     Change,
     MakeEntry,
@@ -157,7 +159,7 @@ class WriteTargets:
         def make(changes: Sequence[Change], begun: Callable[[], None]) -> Sequence[Warn]:
             (change,) = changes
             assert isinstance(change, PutFile)
-            return place.put(change.pieces, over, begun)
+            return place.put(change.pieces, change.over, begun)
 
         made, warnings = self._kept([PutFile(place, pieces, over)], make, ready)
         return (*made, *warnings)
@@ -198,6 +200,8 @@ class WriteTargets:
         ready: Callable[[], None] = lambda: None,
     ) -> tuple[T, Sequence[Warn]]:
         """Make changes, written down when they are ready and before anything is changed."""
+        if self.guard.masks:
+            changes = [_real(change) for change in changes]
         if self._recorder is None:
             return make(changes, ready), ()
         keeping = self._recorder.keeping(changes)
@@ -372,7 +376,7 @@ class WriteTargets:
         except BaseException:
             source.close()
             raise
-        return source
+        return self.guard.shown(source)
 
     def _at(self, path: WorkPath, requested: WorkPath) -> WriteTarget:
         self._require(path, requested, folder=False)
@@ -476,6 +480,16 @@ class WriteTargets:
                 "a change would separate this one from the others",
                 "Change another file, or ask the user to allow it (split_hardlinks in the configuration).",
             )
+
+
+def _real(change: Change) -> Change:
+    """A change as it is made: with the secrets of a file that was seen through a view."""
+    if not isinstance(change, PutFile) or change.over is None or unmasked(change.over) is change.over:
+        return change
+    from readroom.core.secrets.changes import pieces  # few operators mask
+
+    made = pieces(change.place.real, change.over, change.pieces)
+    return replace(change, pieces=made, over=unmasked(change.over))
 
 
 def _exception(path: WorkPath) -> str:

@@ -144,6 +144,7 @@ class Guard:
 
     Attributes:
         tops: The paths of roots: the root alone, unless there are several (`policy.roots`).
+        masks: Whether what it opens has signs in the place of secrets.
     """
 
     tops: Set[WorkPath] = frozenset((ROOT,))
@@ -155,6 +156,7 @@ class Guard:
         hardlinks: HardLinkMode = "warn",
         *,
         ignore_files: Sequence[WorkPath] = NAMES,
+        masks: bool = False,
     ) -> None:
         """Apply rules to a store. Raises BadConfig, Denied.
 
@@ -163,9 +165,11 @@ class Guard:
             rules: Denials and allow lists; None for the built-in denials.
             hardlinks: "refuse" refuses every file with several names, "warn" those with a denied name.
             ignore_files: Files of the root that deny more, looked up with every call.
+            masks: Whether what it opens has signs in the place of secrets (`secrets.view`).
         """
         self.store = store
         self.hardlinks = hardlinks
+        self.masks = masks
         self._base = (rules or Rules([denials()])).placed(root_names(store))
         self._require_root()
         self._ignore_files = [IgnoreFile(store, name) for name in ignore_files]
@@ -183,7 +187,7 @@ class Guard:
 
     def narrowed(self, layers: Sequence[Layer]) -> Guard:
         """A guard of the same store with additional rules. Close only one of the two."""
-        return Guard(self.store, self._base.with_layers(layers), self.hardlinks)
+        return Guard(self.store, self._base.with_layers(layers), self.hardlinks, masks=self.masks)
 
     @property
     def roots(self) -> Sequence[str]:
@@ -291,7 +295,23 @@ class Guard:
         except BaseException:
             source.close()
             raise
-        return source
+        return self.shown(source)
+
+    def shown(self, source: Source) -> Source:
+        """An opened file as it may be shown."""
+        if not self.masks:
+            return source
+        from readroom.core.secrets.view import MaskedSource  # few operators mask
+
+        return MaskedSource(source)
+
+    def as_shown(self, data: bytes) -> bytes:
+        """The bytes of a whole text as they may be shown."""
+        if not self.masks:
+            return data
+        from readroom.core.secrets.view import masked
+
+        return masked(data)
 
     def open_folder(self, path: str) -> Folder:
         """Open a folder; check its entries with `allows`. Raises as `open` does."""
@@ -489,7 +509,7 @@ class VisibleNames:
         except BaseException:
             source.close()
             raise
-        return source
+        return self._guard.shown(source)
 
 
 def _require(rules: Rules, path: WorkPath, *, folder: bool, requested: WorkPath | None = None) -> None:

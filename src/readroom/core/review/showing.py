@@ -129,7 +129,7 @@ def compared(
         return None, ""
     try:
         before = _before(services, view, change, maximum)
-        after = "" if change.action == "deleted" else _text(view.open(change.path), maximum)
+        after = "" if change.action == "deleted" else _text(services.guard.shown(view.open(change.path)), maximum)
     except ReadroomError as error:
         return None, error.message
     if before is None or after is None:

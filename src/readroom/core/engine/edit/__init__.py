@@ -43,6 +43,7 @@ from readroom.core.formats.kinds import reads_as_document
 from readroom.core.limits import DIFF_CONTEXT, HEAD_BYTES, MATCHES, VALUE_CHARS
 from readroom.core.limits.files import CHANGED_TRIES
 from readroom.core.quoting import quote
+from readroom.core.secrets import unmasked
 from readroom.core.stores.base import Moved, PutFile, Source, WriteTarget
 from readroom.core.text import encodings, hashes
 from readroom.core.text.edits import Change, Scan, TooManyMatches, prepare, scan, with_lone_cr
@@ -474,13 +475,20 @@ class _Editing:
         keep = texts.wants(new_size(source.size, scanned.splices))
         kept: list[bytes] = []
         before = source.read_at(0, source.size) if texts.wants(source.size) else b""
+        masks = unmasked(source) is not source
+        if masks:
+            self._require_unmasked(scanned)
 
         def pieces() -> Iterator[bytes]:
             for piece in spliced(source, scanned.splices, self._deadline, original):
-                changed.add(piece)
-                if keep:
+                if keep or masks:
                     kept.append(piece)
+                if not masks:
+                    changed.add(piece)
                 yield piece
+            if masks:
+                kept[:] = [self._services.guard.as_shown(b"".join(kept))]
+                changed.add(kept[0])
 
         def ready() -> None:
             self._deadline.check()
@@ -496,3 +504,13 @@ class _Editing:
             return replace(result, content_hash=hashes.full(changed.digits), warnings=every)
 
         return PlannedEdit(result, PutFile(self._place, pieces(), source), ready, made, self.told)
+
+    def _require_unmasked(self, scanned: Scan) -> None:
+        """Raise MaskedPlace if the splices touch a secret, TooLarge if the file cannot be held."""
+        from readroom.core.secrets.changes import CHANGED_BYTES, real  # few operators mask
+
+        source = self._source
+        if source.size > CHANGED_BYTES:
+            advice = "Ask the user to change it."
+            raise errors.TooLarge(self._path, source.size, CHANGED_BYTES, "bytes", advice)
+        real(self._path, source, applied(source.read_at(0, source.size), scanned.splices))

@@ -12,6 +12,7 @@ from readroom.core.errors import BadImage, Binary
 from readroom.core.formats.kinds import IMAGE_TYPES, UNKNOWN, media_type, sniff
 from readroom.core.formats.sending import to_image
 from readroom.core.limits import IMAGE_REPLY_BYTES
+from readroom.core.secrets import starred
 from readroom.core.stores.base import Source
 from readroom.core.text import hashes
 from readroom.core.text.hashes import Hashing, blocks
@@ -89,7 +90,7 @@ def perform(services: Services, job: Job[BytesRequest]) -> BytesResult:
         NotFound, NotAFile, Denied, OutsideRoot, HardLinked, NoPermission: From opening it.
     """
     request = job.request
-    source = services.guard.open(request.path)
+    source = starred(services.guard.open(request.path))
     size = source.size
     first = min(request.first, size)
     count = size - first if request.count is None else min(request.count, size - first)

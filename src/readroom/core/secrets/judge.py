@@ -1,0 +1,353 @@
+"""Where the secrets in some bytes are: the one judgement, of masks and of the audit alike.
+
+The library detect-secrets judges lines, with a few more published formats (`shapes`).  Nothing is verified,
+so nothing leaves the machine.  Only what a line itself says counts, and of the lines above it whether a
+private key begins there: so the judgement of a place does not depend on how much of a file was read, nor on
+its name, and a copy or a new name shows no more.
+
+A regex of RE2 that every judged line matches comes first, so most lines cost no more than a search.  Lines
+that are longer than the detectors can take are judged in overlapping pieces, cut at fixed places of the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+import re2
+
+from readroom.core.errors import MissingProgram
+from readroom.core.extras import install
+from readroom.core.secrets.shapes import (
+    BEGINS,
+    BEGINS_WORD,
+    ENDS,
+    KEYWORD,
+    KINDS,
+    LETTERS,
+    LIBRARY,
+    OWN,
+    PRIVATE_KEY,
+)
+
+LINE_BYTES = 16 * 1024
+"""The longest line that is judged whole."""
+
+CELL_BYTES = 8 * 1024
+"""A longer one is judged in cells that begin at multiples of this, each with as much on both sides: the
+longest secret that is found in it for sure."""
+
+REACH_BYTES = 3 * CELL_BYTES
+"""How far from a byte the judgement looks, in its line."""
+
+KEY_BYTES = 32 * 1024
+"""The longest text of a private key, from its first line: twice one of 16,384 bits in PEM."""
+
+_LIBRARY_BYTES = 1024
+"""The longest text that detectors of the library get: some take the square of its length."""
+
+_LIBRARY_CELL = 512
+
+
+class Place(NamedTuple):
+    """A secret: where it begins, where it ends, and the letter of its kind."""
+
+    start: int
+    end: int
+    letter: str
+
+
+_KEYWORDS = (
+    r"(?:api|auth|service|account|db|database|priv|private|client)_?key"
+    r"|(?:db|database|key)_?pass|password|passwd|pwd|secret|contrase"
+)
+
+_CONDITIONS = {
+    "AWSKeyDetector": r"A3T[A-Z0-9]|ABIA|ACCA|AKIA|ASIA|(?i:aws).*[\"'][0-9a-zA-Z/+]{40}[\"']",
+    "AzureStorageKeyDetector": r"AccountKey=",
+    "BasicAuthDetector": r"://[^\s]+:[^\s]+@",
+    "DiscordBotTokenDetector": r"[MNO][a-zA-Z\d_-]{23,25}\.[a-zA-Z\d_-]{6}\.",
+    "GitHubTokenDetector": r"gh[pousr]_",
+    "GitLabTokenDetector": r"gl(?:pat|dt|ft|soat|rt|cbt|imt|ptt|agent|oas)-|GR1348941",
+    "IbmCloudIamDetector": r"(?i:key|pwd|pass|token)[^\n]{0,40}[a-zA-Z0-9_\-]{44}",
+    "IbmCosHmacDetector": r"(?i:secret[-_]?(?:access)?[-_]?key)",
+    "JwtTokenDetector": r"eyJ[A-Za-z0-9_=-]+\.",
+    "MailchimpDetector": r"[0-9a-z]{32}-us[0-9]",
+    "NpmDetector": r"_authToken",
+    "OpenAIDetector": r"T3BlbkFJ",
+    "PypiTokenDetector": r"pypi-Ag",
+    "SendGridDetector": r"SG\.",
+    "SlackDetector": r"(?i:xox[abposr]-|hooks\.slack\.com)",
+    "SquareOAuthDetector": r"sq0csp-",
+    "StripeDetector": r"[rs]k_live_",
+    "TelegramBotTokenDetector": r"\d{8,10}:[0-9A-Za-z_-]{35}",
+    "TwilioKeyDetector": r"AC[a-z0-9]{32}|SK[a-z0-9]{32}",
+    "ArtifactoryDetector": r"(?:\s|=|:|\"|^)(?:AKC[a-zA-Z0-9]{10}|AP[\dABCDEF][a-zA-Z0-9]{8})",
+    "KeywordDetector": rf"(?i:{_KEYWORDS})",
+}
+"""By detector, a pattern that each line matches in which it finds something; a test compares the two."""
+
+_IN_GROUP = frozenset({"AWSKeyDetector", "BasicAuthDetector", "IbmCloudIamDetector", "IbmCosHmacDetector"})
+"""Detectors whose regexes have the secret as their group; of others the whole match is one."""
+
+_REAL = {
+    # 35 random characters have digits and capitals; a number before a long word has neither.
+    "TelegramBotTokenDetector": re.compile(r":(?=.*[0-9])(?=.*[a-z])(?=.*[A-Z])"),
+    # Documentation has `USER:PASS@HOST` and `postgres:postgres@localhost`.
+    "BasicAuthDetector": re.compile(
+        r"\A(?!(?:[A-Z_]+|(?i:pass(?:word)?|passwd|secret|user|root|admin|postgres|mysql|example|test))\Z)[^<{$%]"
+    ),
+    # Names of constants are letters alone.
+    "ArtifactoryDetector": re.compile(r"(?=.*[0-9])(?=.*[a-z])(?=.*[A-Z])"),
+    "TwilioKeyDetector": re.compile(r"..(?=.*[0-9])"),
+    "DiscordBotTokenDetector": re.compile(r"(?=.*[0-9])(?=.*[a-z])(?=.*[A-Z])"),
+}
+"""Patterns of real secrets of these kinds."""
+
+_MAYBE = re2.compile(
+    "(?:" + "|".join([*_CONDITIONS.values(), *dict.fromkeys(cond for _, _, cond in OWN)]) + ")"
+)
+
+_OWN = [(LETTERS[kind], re.compile(shape), re2.compile(cond)) for kind, shape, cond in OWN]
+
+_ASSIGNED = re.compile(
+    r"\s{0,40}(?:export\s+|set\s+|-\s+|--?|env\.|\"|')?[\w.\[\]-]{0,80}"
+    rf"(?i:{_KEYWORDS}|token|passphrase)[\w.\]-]{{0,40}}[\"']?\s{{0,8}}(?::=|=>|[:=])\s{{0,8}}"
+    r"(?![\"'`\[{(<$%&*@!|>])([^\s\"'`,;(){}\[\]<>|&\\]{6,512}),?;?\s*(?:[#;].*|//.*)?\Z"
+)
+"""A line of settings that is one assignment without quotes: there a plain value counts."""
+
+_PLAIN_VALUE = re.compile(r"[A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)+\Z|[0-9.,:+-]+\Z|[A-Z][A-Z0-9_]*\Z|(?:/|\./|~)")
+"""Values that are names of other things, numbers, constants and paths."""
+
+
+def places(data: bytes, base: int = 0) -> list[Place]:
+    """The secrets in some lines, in order and apart from each other, without private keys.
+
+    `base` is the position of the first byte in its file, by which long lines are cut.
+    """
+    found: list[Place] = []
+    at, end = 0, len(data)
+    while at < end:
+        hit = _MAYBE.search(data, at)
+        if hit is None:
+            break
+        start = data.rfind(b"\n", 0, hit.start()) + 1
+        start = max(start, at) if start < at else start
+        stop = data.find(b"\n", hit.start())
+        stop = end if stop < 0 else stop
+        if stop - start <= LINE_BYTES:
+            found += [Place(start + one.start, start + one.end, one.letter) for one in in_line(data[start:stop])]
+        else:
+            found += _in_long_line(data, start, stop, base)
+        at = stop + 1
+    return merged(found)
+
+
+def merged(found: Iterable[Place]) -> list[Place]:
+    """The places in order, those that overlap as one, of the more definite kind."""
+    made: list[Place] = []
+    for place in sorted(found):
+        if made and place.start < made[-1].end:
+            last = made[-1]
+            letter = place.letter if last.letter in _VAGUE and place.letter not in _VAGUE else last.letter
+            made[-1] = Place(last.start, max(last.end, place.end), letter)
+        elif place.end > place.start:
+            made.append(place)
+    return made
+
+
+_VAGUE = frozenset((LETTERS[KEYWORD], LETTERS["password in an address"], LETTERS["token"]))
+
+
+def _in_long_line(data: bytes, start: int, stop: int, base: int) -> Iterator[Place]:
+    first = start - (base + start) % CELL_BYTES
+    for cell in range(first, stop, CELL_BYTES):
+        low, high = max(start, cell - CELL_BYTES), min(stop, cell + 2 * CELL_BYTES)
+        piece = data[low:high]
+        if _MAYBE.search(piece) is not None:
+            for one in _in_text(piece.decode("latin-1"), base + low):
+                yield Place(low + one.start, low + one.end, one.letter)
+
+
+@lru_cache(maxsize=4096)
+def in_line(line: bytes) -> tuple[Place, ...]:
+    """The secrets in one line, which is judged whole."""
+    return tuple(merged(_in_text(line.decode("latin-1"), 0)))
+
+
+def _in_text(text: str, base: int) -> list[Place]:
+    found = []
+    data = text.encode("latin-1")
+    for letter, shape, condition in _OWN:
+        if condition.search(data) is not None:
+            for match in shape.finditer(text):
+                group = next(number for number in range(1, len(match.groups()) + 1) if match[number])
+                found.append(Place(*match.span(group), letter))
+    found = [place for place in found if text[place.start] != "\x7f"]
+    if len(text) <= _LIBRARY_BYTES:
+        found += _by_library(text)
+        assigned = _ASSIGNED.match(text)
+        if assigned is not None and not _PLAIN_VALUE.match(assigned[1]) and _is_real(assigned[1], ""):
+            found.append(Place(*assigned.span(1), LETTERS[KEYWORD]))
+        return found
+    for cell in range(-(base % _LIBRARY_CELL), len(text), _LIBRARY_CELL):
+        low = max(0, cell - _LIBRARY_CELL)
+        piece = text[low : max(0, cell) + 2 * _LIBRARY_CELL]
+        if _MAYBE.search(piece.encode("latin-1")) is not None:
+            found += [Place(low + one.start, low + one.end, one.letter) for one in _by_library(piece)]
+    return found
+
+
+def _by_library(text: str) -> Iterator[Place]:
+    data = text.encode("latin-1")
+    for name, letter, condition, regexes, is_valid in _detectors():
+        if condition.search(data) is None:
+            continue
+        real = _REAL.get(name)
+        for regex, group in regexes:
+            for match in regex.finditer(text):
+                start, end = match.span(group if group and match[group] else 0)
+                secret = text[start:end]
+                if name == "KeywordDetector" and not _is_real(secret, text):
+                    continue
+                if name == "ArtifactoryDetector":
+                    start, end = _trimmed(text, start, end)
+                    secret = text[start:end]
+                if secret.startswith("\x7f"):
+                    continue  # it is the sign of one
+                if (real is None or real.search(secret)) and (is_valid is None or is_valid(secret)):
+                    yield Place(start, end, letter)
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """Without the separators that a regex takes along."""
+    while start < end and not text[start].isalnum():
+        start += 1
+    while start < end and not text[end - 1].isalnum():
+        end -= 1
+    return start, end
+
+
+_REFERENCE = re.compile(r"\$\{|\{\{|%\(|\benv\b|\benviron\b|getenv|\A(?:https?|file)://[^@]*\Z")
+_PROSE = re.compile(r"\A[^0-9]*\s[^0-9]*\Z|(?:\b[A-Za-z']+\b[ ,.:]+){3}")
+_PLACEHOLDER = re.compile(
+    r"(?i)\A(?:x+|\*+|\.+|-+|_+|your[-_ ].*|change[-_ ]?me.*|<.*>|example.*|placeholder.*|redacted.*|dummy.*|none|null)\Z"
+)
+
+
+def _is_real(secret: str, line: str) -> bool:
+    from detect_secrets.filters import heuristic
+
+    if "\x7f" in secret or len(secret) < 6 or not re.search(r"[0-9]|[^\w]", secret):
+        return False
+    if _REFERENCE.search(secret) or _PROSE.search(secret) or _PLACEHOLDER.match(secret):
+        return False
+    return not (
+        heuristic.is_indirect_reference(line)
+        or heuristic.is_templated_secret(secret)
+        or heuristic.is_prefixed_with_dollar_sign(secret)
+        or heuristic.is_not_alphanumeric_string(secret)
+        or heuristic.is_sequential_string(secret)
+    )
+
+
+@cache
+def _detectors() -> tuple[tuple[str, str, Any, tuple[tuple[re.Pattern[str], int], ...], Any], ...]:
+    """Of each detector its name, the letter, its condition, its regexes with their groups, and a last test."""
+    try:
+        from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
+        from detect_secrets.plugins import keyword
+    except ImportError:
+        raise MissingProgram("detect-secrets", install("audit")) from None
+    made = []
+    for known in get_mapping_from_secret_type_to_class().values():
+        name = known.__name__
+        if name in LIBRARY:
+            regexes = tuple((regex, regex.groups and 1 if name in _IN_GROUP else 0) for regex in known().denylist)
+            is_valid = getattr(known, "is_formally_valid", None)
+            made.append((name, LETTERS[LIBRARY[name]], re2.compile(_CONDITIONS[name]), regexes, is_valid))
+    groups = {**keyword.QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP, **keyword.COMMON_C_DENYLIST_REGEX_TO_GROUP}
+    groups |= keyword.C_PLUS_PLUS_REGEX_TO_GROUP
+    quoted = tuple(groups.items())
+    name = "KeywordDetector"
+    made.append((name, LETTERS[KEYWORD], re2.compile(_CONDITIONS[name]), quoted, None))
+    return tuple(made)
+
+
+def require() -> None:
+    """Raise MissingProgram where the library is not installed."""
+    _detectors()
+
+
+def installed() -> bool:
+    """Whether secrets can be looked for."""
+    try:
+        _detectors()
+    except MissingProgram:
+        return False
+    return True
+
+
+def kinds(line: str) -> tuple[str, ...]:
+    """The kinds of secrets in one line, each once; a private key by its first line."""
+    data = line.encode("utf-8", "surrogatepass")
+    found = [KINDS[place.letter] for place in places(data)]
+    if BEGINS.search(data):
+        found.append(PRIVATE_KEY)
+    return tuple(dict.fromkeys(found))
+
+
+# -----------------------------------------------------------------------------
+# Private keys: text of many lines, or of one with escaped line ends.
+# -----------------------------------------------------------------------------
+
+_PART = re.compile(rb"(\\[nrt]|\s|[\"'`,:]|\A)|([A-Za-z0-9+/=]+)|(.)", re.DOTALL)
+
+_LONG_PART = 16
+"""Longer runs of base64 in a private key are its text; shorter ones only if they stand alone."""
+
+
+def keys(data: bytes) -> list[Place]:
+    """The text of the private keys that begin in some bytes, or go on at their end."""
+    found: list[Place] = []
+    if not any(word in data for word in BEGINS_WORD):
+        return found
+    for begin in BEGINS.finditer(data):
+        stop = ENDS.search(data, begin.end(), begin.end() + KEY_BYTES)
+        end = begin.end() + KEY_BYTES if stop is None else stop.start()
+        found += _parts(data, begin.end(), min(end, len(data)), ended=stop is not None)
+        if stop is not None and stop.group().startswith(b"Private-MAC"):
+            mac = re.compile(rb"[0-9a-fA-F]+").match(data, stop.end())
+            found += [Place(*mac.span(), LETTERS[PRIVATE_KEY])] if mac else []
+    return merged(found)
+
+
+_NO_KEY = re.compile(rb"(?!\A)(?:\n|\\n)[^A-Za-z0-9+/=\n]{0,40}\s[a-z]{1,12} [a-z]{1,12} |[{};]\s*\n")
+"""Where a key without an end surely does not go on: prose and code."""
+
+
+def _parts(data: bytes, start: int, end: int, *, ended: bool) -> Iterator[Place]:
+    if not ended:
+        stop = _NO_KEY.search(data, start, end)
+        end = end if stop is None else stop.start()
+    alone = True
+    pending: Place | None = None
+    for part in _PART.finditer(data, start, end):
+        if part[1] is not None:
+            if pending is not None:
+                yield pending
+            alone, pending = True, None
+        elif part[2] is not None:
+            place = Place(*part.span(), LETTERS[PRIVATE_KEY])
+            if part.end() - part.start() >= _LONG_PART:
+                yield place
+            elif alone:
+                pending = place
+            alone = False
+        else:
+            alone, pending = False, None
+    if pending is not None:
+        yield pending
