@@ -301,6 +301,10 @@ def guard(store: Store, settings: Settings) -> Guard:
 
         return joined_guard(store, settings, guard)
     masks = settings.secrets.mask
+    if masks:
+        from readroom.core.secrets.judge import require  # few operators mask
+
+        require()
     return Guard(store, Rules(settings.layers or (denials(),)), settings.hardlinks, masks=masks)
 
 

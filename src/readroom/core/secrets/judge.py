@@ -63,6 +63,7 @@ _KEYWORDS = (
     r"(?:api|auth|service|account|db|database|priv|private|client)_?key"
     r"|(?:db|database|key)_?pass|password|passwd|pwd|secret|contrase"
 )
+_ASSIGNMENTS = r"(?i:token|passphrase)[\w.\]-]{0,40}[\"']?\s{0,8}[:=]"
 
 _CONDITIONS = {
     "AWSKeyDetector": r"A3T[A-Z0-9]|ABIA|ACCA|AKIA|ASIA|(?i:aws).*[\"'][0-9a-zA-Z/+]{40}[\"']",
@@ -107,7 +108,7 @@ _REAL = {
 """Patterns of real secrets of these kinds."""
 
 _MAYBE = re2.compile(
-    "(?:" + "|".join([*_CONDITIONS.values(), *dict.fromkeys(cond for _, _, cond in OWN)]) + ")"
+    "(?:" + "|".join([*_CONDITIONS.values(), _ASSIGNMENTS, *dict.fromkeys(cond for _, _, cond in OWN)]) + ")"
 )
 
 _OWN = [(LETTERS[kind], re.compile(shape), re2.compile(cond)) for kind, shape, cond in OWN]
@@ -118,6 +119,14 @@ _ASSIGNED = re.compile(
     r"(?![\"'`\[{(<$%&*@!|>])([^\s\"'`,;(){}\[\]<>|&\\]{6,512}),?;?\s*(?:[#;].*|//.*)?\Z"
 )
 """A line of settings that is one assignment without quotes: there a plain value counts."""
+
+_INLINE = re.compile(
+    rf"(?i:{_KEYWORDS}|token|passphrase)[\w.-]{{0,40}}=(?![\"'`\[{{(<$%&*@!|>=])"
+    r"([^\s\"'`,;(){}\[\]<>|&\\]{6,512})(?=\Z|[\s&\"']|\\[nrt\"])"
+    rf"|(?i:{_KEYWORDS}|token|passphrase)[\w.-]{{0,40}}:\s?(?![\"'`\[{{(<$%&*@!|>=])"
+    r"([^\s\"'`,;(){}\[\]<>|&\\]{6,512})(?=\Z|[\"']|\\[nrt\"])"
+)
+"""The same within a line, as in logs, addresses and commands."""
 
 _PLAIN_VALUE = re.compile(r"[A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)+\Z|[0-9.,:+-]+\Z|[A-Z][A-Z0-9_]*\Z|(?:/|\./|~)")
 """Values that are names of other things, numbers, constants and paths."""
@@ -192,13 +201,22 @@ def _in_text(text: str, base: int) -> list[Place]:
         assigned = _ASSIGNED.match(text)
         if assigned is not None and not _PLAIN_VALUE.match(assigned[1]) and _is_real(assigned[1], ""):
             found.append(Place(*assigned.span(1), LETTERS[KEYWORD]))
+        found += _inline(text)
         return found
     for cell in range(-(base % _LIBRARY_CELL), len(text), _LIBRARY_CELL):
         low = max(0, cell - _LIBRARY_CELL)
         piece = text[low : max(0, cell) + 2 * _LIBRARY_CELL]
         if _MAYBE.search(piece.encode("latin-1")) is not None:
-            found += [Place(low + one.start, low + one.end, one.letter) for one in _by_library(piece)]
+            every = (*_by_library(piece), *_inline(piece))
+            found += [Place(low + one.start, low + one.end, one.letter) for one in every]
     return found
+
+
+def _inline(text: str) -> Iterator[Place]:
+    for match in _INLINE.finditer(text):
+        group = 1 if match[1] is not None else 2
+        if not _PLAIN_VALUE.match(match[group]) and _is_real(match[group], ""):
+            yield Place(*match.span(group), LETTERS[KEYWORD])
 
 
 def _by_library(text: str) -> Iterator[Place]:
@@ -310,6 +328,10 @@ _LONG_PART = 16
 """Longer runs of base64 in a private key are its text; shorter ones only if they stand alone."""
 
 
+_SHORT_PART = 4
+"""Base64 comes in fours; what is shorter is the mark of a line in a diff."""
+
+
 def keys(data: bytes) -> list[Place]:
     """The text of the private keys that begin in some bytes, or go on at their end."""
     found: list[Place] = []
@@ -344,7 +366,7 @@ def _parts(data: bytes, start: int, end: int, *, ended: bool) -> Iterator[Place]
             place = Place(*part.span(), LETTERS[PRIVATE_KEY])
             if part.end() - part.start() >= _LONG_PART:
                 yield place
-            elif alone:
+            elif alone and part.end() - part.start() >= _SHORT_PART:
                 pending = place
             alone = False
         else:

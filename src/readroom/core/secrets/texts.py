@@ -20,13 +20,20 @@ from readroom.core.values import Warn
 
 V = TypeVar("V")
 
-_SIGN = re.compile(r"(?:(?<![A-Z])[A-Z])?(?:\x7f[A-Z])+\x7f?|\x7f(?:[A-Z]\x7f?)?")
+_SIGN = re.compile("(?:(?<![A-Z])[A-Z](?=[\0\u2400]{0,3}\x7f))?\x7f(?:[\0\u2400]{0,3}[A-Z][\0\u2400]{0,3}\x7f)*(?:[\0\u2400]{0,3}[A-Z])?")
+"""A sign or a part of one; where a wide encoding was read as another one, with its NULs."""
+
+_NULS = str.maketrans("", "", "\0\u2400")
 
 LABEL = re.compile(r"\[masked: [^\]\n]{1,40}, [0-9,]+ characters?\]")
 """What a label looks like, in replies and when it comes back."""
 
 _NAMES = frozenset({"path", "to", "destination", "folder", "source", "cursor", "next", "request", "real"})
 """Fields with names and calls."""
+
+
+_LENGTHS = ("total", "chars")
+"""Fields that say how long the field `text` is, or would be if it were not cut."""
 
 
 def label(kind: str, size: int) -> str:
@@ -40,10 +47,10 @@ def labelled_text(text: str, count: Counter[str] | None = None) -> str:
         return text
 
     def of_sign(match: re.Match[str]) -> str:
-        found = match.group()
+        found = match.group().translate(_NULS)
         letter = next((char for char in found if char in KINDS), None)
         if letter is None or "\x7f" + letter not in found and letter + "\x7f" not in found:
-            return found
+            return match.group()
         if count is not None:
             count[KINDS[letter]] += 1
         return label(KINDS[letter], len(found))
@@ -96,6 +103,9 @@ def _mapped(
             new = go(old, named=named or name in _NAMES)
             if new is not old:
                 changed[name] = new
+        for name in _LENGTHS:  # a label is not as long as its secret, and nothing is cut off for that
+            if "text" in changed and isinstance(getattr(value, name, None), int):
+                changed[name] = getattr(value, name) + len(changed["text"]) - len(value.text)  # type: ignore[attr-defined]
         return replace(value, **changed) if changed else value
     if isinstance(value, Mapping):
         pairs = {key: go(inner, named=named) for key, inner in value.items()}

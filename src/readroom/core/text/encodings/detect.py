@@ -231,6 +231,7 @@ def _wide(head: bytes) -> str | None:
 
 def _reads_as_text(text: str) -> bool:
     """Whether `text` is in one script, without controls, and has common ideographs if any."""
+    text = re.sub("\x7f(?=[A-Z])|(?<=[A-Z])\x7f", "A", text)  # signs of secrets
     if len(text) < MIN_WIDE and (len(text) < 2 or not any(map(str.isascii, text))):
         return False
     if any(unicodedata.category(char) in {"Cn", "Co"} for char in set(text)) or not _has_words(text):
