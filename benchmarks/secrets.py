@@ -66,7 +66,22 @@ _LINES = {
     "log": "2026-11-26 10:00:00 ERROR connect {name}={value} failed",
 }
 
-_SUFFIXES = {".py", ".js", ".ts", ".go", ".java", ".rb", ".php", ".c", ".h", ".rs", ".yaml", ".yml", ".toml", ".json"}
+_SUFFIXES = {
+    ".py",
+    ".js",
+    ".ts",
+    ".go",
+    ".java",
+    ".rb",
+    ".php",
+    ".c",
+    ".h",
+    ".rs",
+    ".yaml",
+    ".yml",
+    ".toml",
+    ".json",
+}
 
 
 def _of(r: random.Random, size: int, letters: str = _ALNUM) -> str:
@@ -95,7 +110,10 @@ def _by_library(line: str, secret: str) -> bool:
     from detect_secrets.settings import default_settings
 
     with default_settings():
-        return any(secret in (one.secret_value or "") or (one.secret_value or " ") in secret for one in scan_line(line))
+        return any(
+            secret in (one.secret_value or "") or (one.secret_value or " ") in secret
+            for one in scan_line(line)
+        )
 
 
 def recall() -> dict[str, object]:
@@ -112,7 +130,13 @@ def recall() -> dict[str, object]:
             count = table.setdefault(key, [0, 0])
             count[0] += found
             count[1] += 1
-    return {"secrets": every, "found": ours, "found by the library alone": library, "by kind": kinds, "by line": forms}
+    return {
+        "secrets": every,
+        "found": ours,
+        "found by the library alone": library,
+        "by kind": kinds,
+        "by line": forms,
+    }
 
 
 def alarms(folders: list[str]) -> dict[str, object]:

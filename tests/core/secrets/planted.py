@@ -46,7 +46,9 @@ class Secrets:
 
     @property
     def pem(self) -> str:
-        return "\n".join(["-----BEGIN RSA PRIVATE KEY-----", *self.key_lines, "-----END RSA PRIVATE KEY-----"])
+        return "\n".join(
+            ["-----BEGIN RSA PRIVATE KEY-----", *self.key_lines, "-----END RSA PRIVATE KEY-----"]
+        )
 
     @property
     def every(self) -> list[str]:
@@ -96,7 +98,9 @@ def plant(root: Path, seed: int) -> Secrets:
     (root / "wide32.ini").write_bytes(b"\xff\xfe\0\0" + text.encode("utf-32-le"))
     (root / "unmarked.ini").write_bytes(text.encode("utf-16-be"))
     (root / "latin.ini").write_bytes(("# Stra\xdfe in K\xf6ln, sch\xf6n\n" * 3 + text).encode("latin-1"))
-    (root / "sjis.ini").write_bytes(("# \u65e5\u672c\u8a9e\u306e\u8a2d\u5b9a\n" * 3 + text).encode("shift_jis"))
+    (root / "sjis.ini").write_bytes(
+        ("# \u65e5\u672c\u8a9e\u306e\u8a2d\u5b9a\n" * 3 + text).encode("shift_jis")
+    )
     (root / "crlf.ini").write_bytes(text.replace("\n", "\r\n").encode())
     (root / "app.py").write_text(code(secrets))
     (root / "deploy.txt").write_text(f"Deploy with this:\n{secrets.pem}\nThen wait.\n")
@@ -163,13 +167,27 @@ def looks(secrets: Secrets) -> list[tuple[str, dict[str, object]]]:
     calls += [("read_file", {"path": "one_line.json", "offset": 1, "column": at})
               for at in (45_000, 53_700, 53_745, 60_000, 110_000)]  # fmt: skip
     calls += [("read_file", {"path": "app.py", "symbol": name}) for name in ("connect", "KEY", "close")]
-    for guess in (secrets.aws_id, secrets.aws[:12], secrets.password, secrets.key_lines[3], secrets.github[4:14]):
+    for guess in (
+        secrets.aws_id,
+        secrets.aws[:12],
+        secrets.password,
+        secrets.key_lines[3],
+        secrets.github[4:14],
+    ):
         for output in ("content", "files", "count"):
             calls.append(("grep_files", {"pattern": guess, "fixed": True, "output": output}))
         calls.append(("grep_files", {"pattern": guess, "fixed": True, "path": "conf.yaml"}))
         calls.append(("find_relevant", {"query": guess}))
         calls.append(("find_relevant", {"query": f"password {guess}"}))
-    for pattern in ("password", "AKIA[A-Z0-9]+", "[a-zA-Z0-9/+]{40}", "(?s)BEGIN.{200}", ".", "^.{10}", "[0-9]{3}"):
+    for pattern in (
+        "password",
+        "AKIA[A-Z0-9]+",
+        "[a-zA-Z0-9/+]{40}",
+        "(?s)BEGIN.{200}",
+        ".",
+        "^.{10}",
+        "[0-9]{3}",
+    ):
         calls.append(("grep_files", {"pattern": pattern, "include": ["compressed", "archives"]}))
         calls.append(("grep_files", {"pattern": pattern, "before": 3, "after": 3, "path": "deploy.txt"}))
     calls += [

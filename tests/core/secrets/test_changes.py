@@ -128,9 +128,7 @@ def test_no_edit_touches_or_uncovers_a_secret(make: Make, edit: dict[str, str]) 
 def test_the_first_line_of_a_private_key_stays(make: Make) -> None:
     folder = make("a", 1)
     edit = {"old_text": "-----BEGIN RSA PRIVATE KEY-----\n", "new_text": ""}
-    reply = folder.call(
-        "edit_file", path="deploy.txt", expected_hash=folder.hash("deploy.txt"), edits=[edit]
-    )
+    reply = folder.call("edit_file", path="deploy.txt", expected_hash=folder.hash("deploy.txt"), edits=[edit])
     assert _code(reply) == "masked_place"
 
 
@@ -145,7 +143,10 @@ def test_a_label_that_comes_back_is_refused_as_what_it_is(make: Make) -> None:
     assert _code(reply) == "mask_returned"
     own = folder.root / "notes.txt"
     own.write_text("we saw [masked: AWS key, 40 characters] here\n")
-    edit = {"old_text": "[masked: AWS key, 40 characters] here", "new_text": "[masked: AWS key, 40 characters] there"}
+    edit = {
+        "old_text": "[masked: AWS key, 40 characters] here",
+        "new_text": "[masked: AWS key, 40 characters] there",
+    }
     reply = folder.call("edit_file", path="notes.txt", expected_hash=folder.hash("notes.txt"), edits=[edit])
     assert not reply.is_error
     assert own.read_text().endswith("there\n")

@@ -1,26 +1,29 @@
 """What is performed where secrets are masked: labels in results and failures, and none in changes.
 
 The guard opens views, so no verb sees a secret.  This is the one way out of the engine: signs become labels,
-which are counted, and texts that come from elsewhere than files, such as messages of commits, are judged once.
+which are counted, and texts that come from elsewhere than files, such as messages of commits, are judged.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
 from readroom.core.engine.suggest import with_warnings
 from readroom.core.errors import ReadroomError
+from readroom.core.limits import MIN_REPLY_BYTES
 from readroom.core.policy.guard import Guard
 from readroom.core.secrets import changes, texts
-from readroom.core.values import FindResult, GrepResult, ListResult, ReadResult, Request, Result
+from readroom.core.values import Cap, FindResult, GrepResult, ListResult, ReadResult, Request, Result
 from readroom.core.values.files import BytesResult, Warn
 from readroom.core.values.history import DiffResult, EntryState, HistoryResult, UndoResult
 from readroom.core.values.many import ReadManyResult
 from readroom.core.values.packing import PackResult
+from readroom.core.values.verbs import changes as changes_something
 
 _OF_VIEWS = (BytesResult, FindResult, GrepResult, ListResult, PackResult, ReadManyResult, ReadResult)
 """Results whose texts come from views alone."""
@@ -29,10 +32,24 @@ _OWN_BYTES = 1024 * 1024
 """The part of a file in which a text like a label is looked for."""
 
 
-def performed(perform: Callable[..., Result], request: Request, *rest: Any) -> Result:
-    """The result of a request as it may leave. Raises what the request raises, as it may leave."""
+def performed(perform: Callable[..., Result], request: Request, cap: Cap, *rest: Any) -> Result:
+    """The result of a request as it may leave. Raises what the request raises, as it may leave.
+
+    Labels may be longer than what they stand for: a reply that would be too large with them is made again.
+    """
+    sizes: list[int] = []
+    result = _once(partial(perform, request, cap, *rest), sizes)
+    before, after = sum(sizes[::2]), sum(sizes[1::2])
+    if after > before and after > cap.size // 2 and not changes_something(request):
+        smaller = replace(cap, size=max(MIN_REPLY_BYTES, cap.size - (after - before)))
+        result = _once(partial(perform, request, smaller, *rest), [])
+    return result
+
+
+def _once(perform: Callable[[], Result], sizes: list[int]) -> Result:
+    """The result as it may leave; adds to `sizes` those of its texts, before and after."""
     try:
-        result = perform(request, *rest)
+        result = perform()
     except ReadroomError as error:
         raise leaving(error) from None
     count: Counter[str] = Counter()
@@ -40,7 +57,7 @@ def performed(perform: Callable[..., Result], request: Request, *rest: Any) -> R
         result = texts.without_secrets(result)
     if isinstance(result, (HistoryResult, DiffResult, UndoResult)):
         result = without_hashes(result)
-    result = texts.labelled(_without_warnings(result), count)
+    result = texts.labelled(_without_warnings(result), count, sizes)
     return with_warnings(result, [texts.about(count)]) if count else result
 
 

@@ -34,7 +34,9 @@ def real(path: str, over: Source | None, made: bytes) -> bytes:
     if plain is over:
         return made
     if over.size > CHANGED_BYTES:
-        raise TooLarge("A file with masked places", over.size, CHANGED_BYTES, "bytes", "Ask the user to change it.")
+        raise TooLarge(
+            "A file with masked places", over.size, CHANGED_BYTES, "bytes", "Ask the user to change it."
+        )
     before = plain.read_at(0, plain.size)
     places = places_in(before, 0, len(before))
     if not places:
@@ -50,7 +52,9 @@ def real(path: str, over: Source | None, made: bytes) -> bytes:
     whole = bytes(written)
     still = masked(whole)
     for was, match in zip(old, new, strict=True):
-        if was.group() != before[was.start() : was.end()] and not SIGN.fullmatch(still[match.start() : match.end()]):
+        if was.group() != before[was.start() : was.end()] and not SIGN.fullmatch(
+            still[match.start() : match.end()]
+        ):
             raise MaskedPlace(path, made.count(b"\n", 0, match.start()) + 1, len(places), uncovered=True)
     return whole
 

@@ -148,7 +148,9 @@ def places(data: bytes, base: int = 0) -> list[Place]:
         stop = data.find(b"\n", hit.start())
         stop = end if stop < 0 else stop
         if stop - start <= LINE_BYTES:
-            found += [Place(start + one.start, start + one.end, one.letter) for one in in_line(data[start:stop])]
+            found += [
+                Place(start + one.start, start + one.end, one.letter) for one in in_line(data[start:stop])
+            ]
         else:
             found += _in_long_line(data, start, stop, base)
         at = stop + 1
@@ -284,7 +286,9 @@ def _detectors() -> tuple[tuple[str, str, Any, tuple[tuple[re.Pattern[str], int]
     for known in get_mapping_from_secret_type_to_class().values():
         name = known.__name__
         if name in LIBRARY:
-            regexes = tuple((regex, regex.groups and 1 if name in _IN_GROUP else 0) for regex in known().denylist)
+            regexes = tuple(
+                (regex, regex.groups and 1 if name in _IN_GROUP else 0) for regex in known().denylist
+            )
             is_valid = getattr(known, "is_formally_valid", None)
             made.append((name, LETTERS[LIBRARY[name]], re2.compile(_CONDITIONS[name]), regexes, is_valid))
     groups = {**keyword.QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP, **keyword.COMMON_C_DENYLIST_REGEX_TO_GROUP}

@@ -20,7 +20,9 @@ from readroom.core.values import Warn
 
 V = TypeVar("V")
 
-_SIGN = re.compile("(?:(?<![A-Z])[A-Z](?=[\0\u2400]{0,3}\x7f))?\x7f(?:[\0\u2400]{0,3}[A-Z][\0\u2400]{0,3}\x7f)*(?:[\0\u2400]{0,3}[A-Z])?")
+_SIGN = re.compile(
+    "(?:(?<![A-Z])[A-Z](?=[\0\u2400]{0,3}\x7f))?\x7f(?:[\0\u2400]{0,3}[A-Z][\0\u2400]{0,3}\x7f)*(?:[\0\u2400]{0,3}[A-Z])?"
+)
 """A sign or a part of one; where a wide encoding was read as another one, with its NULs."""
 
 _NULS = str.maketrans("", "", "\0\u2400")
@@ -49,7 +51,7 @@ def labelled_text(text: str, count: Counter[str] | None = None) -> str:
     def of_sign(match: re.Match[str]) -> str:
         found = match.group().translate(_NULS)
         letter = next((char for char in found if char in KINDS), None)
-        if letter is None or "\x7f" + letter not in found and letter + "\x7f" not in found:
+        if letter is None or ("\x7f" + letter not in found and letter + "\x7f" not in found):
             return match.group()
         if count is not None:
             count[KINDS[letter]] += 1
@@ -58,9 +60,16 @@ def labelled_text(text: str, count: Counter[str] | None = None) -> str:
     return _SIGN.sub(of_sign, text)
 
 
-def labelled(value: V, count: Counter[str] | None = None) -> V:
-    """A value whose texts have labels in the place of signs."""
-    return _mapped(value, lambda text: labelled_text(text, count), _bytes_out)
+def labelled(value: V, count: Counter[str] | None = None, sizes: list[int] | None = None) -> V:
+    """A value whose texts have labels in the place of signs; `sizes` gets those of texts, before and after."""
+
+    def of_text(text: str) -> str:
+        made = labelled_text(text, count)
+        if sizes is not None:
+            sizes.extend((len(text), len(made)))
+        return made
+
+    return _mapped(value, of_text, _bytes_out)
 
 
 def without_secrets(value: V) -> V:
@@ -83,7 +92,11 @@ def _bytes_out(data: bytes) -> bytes:
 
 
 def _mapped(
-    value: Any, of_text: Callable[[str], str], of_bytes: Callable[[bytes], bytes] | None, *, named: bool = False
+    value: Any,
+    of_text: Callable[[str], str],
+    of_bytes: Callable[[bytes], bytes] | None,
+    *,
+    named: bool = False,
 ) -> Any:
     """A value with its texts changed; what has none to change stays the same object."""
 
@@ -115,7 +128,9 @@ def _mapped(
     return value
 
 
-def _sequence(value: Sequence[Any], of_text: Callable[[str], str], go: Callable[..., Any], *, named: bool) -> Any:
+def _sequence(
+    value: Sequence[Any], of_text: Callable[[str], str], go: Callable[..., Any], *, named: bool
+) -> Any:
     """Lines of one text are judged together."""
     if not named and len(value) > 1 and all(type(one) is str and "\n" not in one for one in value):
         lines: list[Any] = of_text("\n".join(value)).split("\n")

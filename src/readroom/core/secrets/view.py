@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, final
+from typing import final
 
 from readroom.core.closeable import Closeable
 from readroom.core.secrets import judge
 from readroom.core.secrets.judge import CELL_BYTES, KEY_BYTES, LINE_BYTES, REACH_BYTES, Place, merged
-from readroom.core.stores.base import Source, is_far, keeps_identity
-from readroom.core.values import Stat, Version
+from readroom.core.stores.base import Source, is_far
+from readroom.core.values import Version
 
 FILL = 0x7F
 """The first byte of a sign, and every other one."""
@@ -194,11 +194,15 @@ def _touching(data: bytes, low: int, begin: int, end: int, whole: int) -> list[P
     if 0 in data:
         start, stop = 0, len(data)
         start += -low % 4
-    found = [Place(start + one.start, start + one.end, one.letter) for one in judge.places(data[start:stop], low + start)]
+    found = [
+        Place(start + one.start, start + one.end, one.letter)
+        for one in judge.places(data[start:stop], low + start)
+    ]
     found += judge.keys(data)
     if 0 in data:
         found += [
-            Place(start + one.start, start + one.end, one.letter) for one in _wide(data[start:stop], low + start)
+            Place(start + one.start, start + one.end, one.letter)
+            for one in _wide(data[start:stop], low + start)
         ]
     found = whole_characters(data, merged(found))
     return [place for place in found if place.start < end and place.end > begin]

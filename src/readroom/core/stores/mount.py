@@ -35,7 +35,9 @@ class OutputsMount:
     roots = (str(OUTPUTS),)
     promises = Promises(opening="readroom", exchange="none", locks="none", together="none")
 
-    def __init__(self, outputs: OwnOutputs, shown: Callable[[Source], Source] = lambda source: source) -> None:
+    def __init__(
+        self, outputs: OwnOutputs, shown: Callable[[Source], Source] = lambda source: source
+    ) -> None:
         """`shown` gives an opened output as it may be shown."""
         self._outputs = outputs
         self._shown = shown

@@ -33,8 +33,8 @@ from readroom.core.paths import BORDER, WorkPath
 from readroom.core.policy.guard import Guard
 from readroom.core.policy.rules import inside
 from readroom.core.quoting import first_of, quote
-from readroom.core.session.expansions import Expansions, NotText
 from readroom.core.secrets import unmasked
+from readroom.core.session.expansions import Expansions, NotText
 from readroom.core.stores.base import Source
 from readroom.core.text.line_index import Shrunk
 from readroom.core.values.verbs import BY_REQUEST, is_edit

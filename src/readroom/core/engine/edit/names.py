@@ -30,8 +30,8 @@ from readroom.core.limits.files import CHANGED_TRIES
 from readroom.core.paths import ROOT, WorkPath, parent
 from readroom.core.policy.changes import WriteTargets
 from readroom.core.policy.rules.names import foldable
-from readroom.core.secrets import unmasked
 from readroom.core.quoting import quote
+from readroom.core.secrets import unmasked
 from readroom.core.stores.base import Change, Moved, PutFile, RemoveEntry, RenameEntry, Source, WriteTarget
 from readroom.core.text.line_index import Shrunk
 from readroom.core.values import EntryKind, Stat

@@ -87,7 +87,7 @@ def _known(services: Services, about: GitQuestion, data: bytes, committed: bytes
     """
     shown = services.guard.as_shown(committed)
     found = as_committed(data, shown)
-    if not services.guard.masks or shown == committed and b"\x7f" not in found:
+    if not services.guard.masks or (shown == committed and b"\x7f" not in found):
         return found
     if found == shown:
         return committed

@@ -38,10 +38,10 @@ from readroom.core.formats.registry import provided
 from readroom.core.limits import HEAD_BYTES, SMALL_FILE_BYTES
 from readroom.core.limits.files import CHANGED_TRIES, INDEX_SPOTS, READ_GRACE_S
 from readroom.core.policy.guard import Guard
+from readroom.core.secrets import unmasked
 from readroom.core.session.caches import ReadText
 from readroom.core.session.expansions import ExpandedSource
 from readroom.core.session.index_cache import Unfinished
-from readroom.core.secrets import unmasked
 from readroom.core.stores.base import Source
 from readroom.core.stores.spending import checked_later
 from readroom.core.text import hashes, hidden
