@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from readroom import Workspace
-from tests.core.secrets.planted import Secrets, looks, masking, plant
+from tests.core.secrets.planted import Secrets, looks, masking, plant, without_stored
 
 
 def said(workspace: Workspace, tool: str, arguments: object, contract: str = "native") -> str:
@@ -29,16 +29,17 @@ def test_nothing_that_looks_shows_a_part_of_a_secret(tmp_path: Path) -> None:
 
 
 def test_two_folders_with_other_secrets_say_the_same(tmp_path: Path) -> None:
-    first, second = plant(tmp_path / "a", 1), plant(tmp_path / "b", 2)
+    first = plant(tmp_path / "a", 1)
+    plant(tmp_path / "b", 2)
+    for name in "ab":
+        without_stored(tmp_path / name)
     differing = []
     with masking(tmp_path / "a") as one, masking(tmp_path / "b") as other:
-        for guess in (first, Secrets(3)):
-            for tool, arguments in looks(guess):
-                texts = [said(workspace, tool, arguments) for workspace in (one, other)]
-                same = [_without_places(text, tmp_path) for text in texts]
-                if same[0] != same[1]:
-                    differing.append((tool, arguments))
-    del second
+        for tool, arguments in looks(first):
+            texts = [said(workspace, tool, arguments) for workspace in (one, other)]
+            same = [_without_places(text, tmp_path) for text in texts]
+            if same[0] != same[1]:
+                differing.append((tool, arguments))
     assert not differing
 
 

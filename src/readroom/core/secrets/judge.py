@@ -116,14 +116,14 @@ _OWN = [(LETTERS[kind], re.compile(shape), re2.compile(cond)) for kind, shape, c
 _ASSIGNED = re.compile(
     r"\s{0,40}(?:export\s+|set\s+|-\s+|--?|env\.|\"|')?[\w.\[\]-]{0,80}"
     rf"(?i:{_KEYWORDS}|token|passphrase)[\w.\]-]{{0,40}}[\"']?\s{{0,8}}(?::=|=>|[:=])\s{{0,8}}"
-    r"(?![\"'`\[{(<$%&*@!|>])([^\s\"'`,;(){}\[\]<>|&\\]{6,512}),?;?\s*(?:[#;].*|//.*)?\Z"
+    r"(?![\"'`\[{(<$%&*@!|>:])([^\s\"'`,;(){}\[\]<>|&\\]{6,512}),?;?\s*(?:[#;].*|//.*)?\Z"
 )
 """A line of settings that is one assignment without quotes: there a plain value counts."""
 
 _INLINE = re.compile(
-    rf"(?i:{_KEYWORDS}|token|passphrase)[\w.-]{{0,40}}=(?![\"'`\[{{(<$%&*@!|>=])"
+    rf"(?i:{_KEYWORDS}|token|passphrase)[\w.-]{{0,40}}=(?![\"'`\[{{(<$%&*@!|>=:])"
     r"([^\s\"'`,;(){}\[\]<>|&\\]{6,512})(?=\Z|[\s&\"']|\\[nrt\"])"
-    rf"|(?i:{_KEYWORDS}|token|passphrase)[\w.-]{{0,40}}:\s?(?![\"'`\[{{(<$%&*@!|>=])"
+    rf"|(?i:{_KEYWORDS}|token|passphrase)[\w.-]{{0,40}}:\s?(?![\"'`\[{{(<$%&*@!|>=:])"
     r"([^\s\"'`,;(){}\[\]<>|&\\]{6,512})(?=\Z|[\"']|\\[nrt\"])"
 )
 """The same within a line, as in logs, addresses and commands."""
@@ -251,8 +251,12 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
+_WALRUS = re.compile(rf"(?i:{_KEYWORDS})\w*\s{{0,8}}:=\s{{0,8}}[\"`]([^\"`\n]{{6,512}})[\"`]")
+"""Short declarations of Go, whose form the library takes in files of Go alone."""
+
 _REFERENCE = re.compile(r"\$\{|\{\{|%\(|\benv\b|\benviron\b|getenv|\A(?:https?|file)://[^@]*\Z")
 _PROSE = re.compile(r"\A[^0-9]*\s[^0-9]*\Z|(?:\b[A-Za-z']+\b[ ,.:]+){3}")
+_DOTTED = re.compile(r"[A-Za-z_]+(?:\.[A-Za-z_]+)+\Z|(?i:_*todo)")
 _PLACEHOLDER = re.compile(
     r"(?i)\A(?:x+|\*+|\.+|-+|_+|your[-_ ].*|change[-_ ]?me.*|<.*>|example.*|placeholder.*|redacted.*|dummy.*|none|null)\Z"
 )
@@ -263,7 +267,12 @@ def _is_real(secret: str, line: str) -> bool:
 
     if "\x7f" in secret or len(secret) < 6 or not re.search(r"[0-9]|[^\w]", secret):
         return False
-    if _REFERENCE.search(secret) or _PROSE.search(secret) or _PLACEHOLDER.match(secret):
+    if (
+        _REFERENCE.search(secret)
+        or _PROSE.search(secret)
+        or _PLACEHOLDER.match(secret)
+        or _DOTTED.match(secret)
+    ):
         return False
     return not (
         heuristic.is_indirect_reference(line)
@@ -282,7 +291,8 @@ def _detectors() -> tuple[tuple[str, str, Any, tuple[tuple[re.Pattern[str], int]
         from detect_secrets.plugins import keyword
     except ImportError:
         raise MissingProgram("detect-secrets", install("audit")) from None
-    made = []
+    made: list[Any] = []
+    known: Any
     for known in get_mapping_from_secret_type_to_class().values():
         name = known.__name__
         if name in LIBRARY:
@@ -293,7 +303,7 @@ def _detectors() -> tuple[tuple[str, str, Any, tuple[tuple[re.Pattern[str], int]
             made.append((name, LETTERS[LIBRARY[name]], re2.compile(_CONDITIONS[name]), regexes, is_valid))
     groups = {**keyword.QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP, **keyword.COMMON_C_DENYLIST_REGEX_TO_GROUP}
     groups |= keyword.C_PLUS_PLUS_REGEX_TO_GROUP
-    quoted = tuple(groups.items())
+    quoted = (*groups.items(), (_WALRUS, 1))
     name = "KeywordDetector"
     made.append((name, LETTERS[KEYWORD], re2.compile(_CONDITIONS[name]), quoted, None))
     return tuple(made)

@@ -69,12 +69,14 @@ def labelled(value: V, count: Counter[str] | None = None, sizes: list[int] | Non
             sizes.extend((len(text), len(made)))
         return made
 
-    return _mapped(value, of_text, _bytes_out)
+    made: V = _mapped(value, of_text, _bytes_out)
+    return made
 
 
 def without_secrets(value: V) -> V:
     """A value whose texts have signs in the place of secrets: for what came from no view."""
-    return _mapped(value, masked_text, None)
+    made: V = _mapped(value, masked_text, None)
+    return made
 
 
 def masked_text(text: str) -> str:
