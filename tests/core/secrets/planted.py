@@ -201,7 +201,7 @@ def looks(secrets: Secrets) -> list[tuple[str, dict[str, object]]]:
         calls.append(("grep_files", {"pattern": pattern, "include": ["compressed", "archives"]}))
         calls.append(("grep_files", {"pattern": pattern, "before": 3, "after": 3, "path": "deploy.txt"}))
     calls += [
-        ("grep_files", {"pattern": "(?s)BEGIN.*?END", "multiline": True}),
+        ("grep_files", {"pattern": "(?s)BEGIN.*?END", "multiline": True, "path": "deploy.txt"}),
         ("grep_files", {"pattern": "api_key", "output": "references"}),
         ("find_relevant", {"query": "how does it connect to the database"}),
         ("find_relevant", {"query": "private key deploy"}),

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import final
 
 from readroom.core.closeable import Closeable
+from readroom.core.lru import LruCache
 from readroom.core.secrets import judge
 from readroom.core.secrets.judge import CELL_BYTES, KEY_BYTES, LINE_BYTES, REACH_BYTES, Place, merged
 from readroom.core.stores.base import Source, is_far
@@ -31,9 +32,24 @@ SIGN = re.compile(rb"\x7f(?:\0{0,3}[A-Z]\0{0,3}\x7f)*(?:\0{0,3}[A-Z])?")
 _NOT_NUL = re.compile(rb"[^\0]")
 
 
+KNOWN_BYTES = 16 * 1024 * 1024
+"""Texts whose views are remembered, with those: a file that is read in pages is judged once."""
+
+_known: LruCache[bytes, bytes] = LruCache(KNOWN_BYTES, lambda view: 2 * len(view))
+
+
 def masked(data: bytes) -> bytes:
     """The view of some bytes that are a whole text, in any encoding."""
-    return view_of(data, places_in(data, 0, len(data)))
+    known = _known.get(data)
+    if known is None:
+        known = view_of(data, places_in(data, 0, len(data)))
+        if len(data) <= WHOLE_BYTES:
+            _known.put(data, known)
+    return known
+
+
+def _starred(data: bytes) -> bytes:
+    return view_of(data, places_in(data, 0, len(data)), stars=True)
 
 
 def view_of(data: bytes, places: Sequence[Place], *, stars: bool = False) -> bytes:
@@ -145,7 +161,7 @@ class MaskedSource(Closeable):
         if self.size <= WHOLE_BYTES:
             if self._whole is None:
                 data = self.unmasked.read_at(0, self.size)
-                self._whole = view_of(data, places_in(data, 0, self.size), stars=self._stars)
+                self._whole = _starred(data) if self._stars else masked(data)
             return self._whole[offset : offset + size]
         data, low, places = self._around(offset, size)
         return view_of(data, places, stars=self._stars)[offset - low : offset - low + size]
@@ -169,6 +185,9 @@ class MaskedSource(Closeable):
             return data, 0, places_in(data, 0, self.size)
         low = max(0, offset - _BEFORE)
         data = self.unmasked.read_at(low, offset + size + _AFTER - low)
+        if 0 in data:  # characters of up to four bytes
+            low = max(0, offset - 4 * _BEFORE)
+            data = self.unmasked.read_at(low, offset + size + 4 * _AFTER - low)
         begin, end = offset - low, min(len(data), offset - low + size)
         return data, low, _touching(data, low, begin, end, self.size)
 
@@ -177,10 +196,10 @@ class MaskedSource(Closeable):
         self.unmasked.close()
 
 
-_BEFORE = max(KEY_BYTES + 128, 4 * (LINE_BYTES + REACH_BYTES))
-"""How far before a byte it is decided how it is shown; characters of UTF-32 have four bytes."""
+_BEFORE = max(KEY_BYTES + 128, LINE_BYTES + REACH_BYTES)
+"""How far before a byte it is decided how it is shown."""
 
-_AFTER = 4 * (LINE_BYTES + REACH_BYTES)
+_AFTER = LINE_BYTES + REACH_BYTES
 
 
 def _touching(data: bytes, low: int, begin: int, end: int, whole: int) -> list[Place]:
