@@ -120,8 +120,9 @@ def plant(root: Path, seed: int) -> Secrets:
         "From: a@example.org\nTo: b@example.org\nSubject: access\nContent-Type: text/plain\n"
         f"Content-Transfer-Encoding: base64\n\n{base64.b64encode(text.encode()).decode()}\n"
     )
-    cell = {"cell_type": "code", "metadata": {}, "execution_count": 1, "source": [f'token = "{secrets.github}"\n'],
-            "outputs": [{"output_type": "stream", "name": "stdout", "text": [f"password: {secrets.password}\n"]}]}  # fmt: skip
+    output = {"output_type": "stream", "name": "stdout", "text": [f"password: {secrets.password}\n"]}
+    source = [f'token = "{secrets.github}"\n']
+    cell = {"cell_type": "code", "metadata": {}, "execution_count": 1, "source": source, "outputs": [output]}
     (root / "book.ipynb").write_text(
         json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
     )
@@ -147,7 +148,8 @@ def masking(root: Path, **more: object) -> Workspace:
 
 
 TEXTS = (
-    "conf.yaml", "wide.ini", "wide32.ini", "unmarked.ini", "latin.ini", "sjis.ini", "crlf.ini", "app.py", "deploy.txt",
+    "conf.yaml", "wide.ini", "wide32.ini", "unmarked.ini", "latin.ini", "sjis.ini", "crlf.ini", "app.py",
+    "deploy.txt",
     "account.json", "one_line.json", "table.csv", "mail.eml", "book.ipynb", "conf.yaml.gz",
     "files.zip!/inner/conf.yaml", "files.zip!/inner/app.py", "big.log",
 )  # fmt: skip
@@ -171,8 +173,11 @@ def looks(secrets: Secrets) -> list[tuple[str, dict[str, object]]]:
             ("read_file", {"path": path, "offset": 1, "limit": 1, "column": 30}),
             ("read_file", {"path": path, "view": "outline"}),
         ]
-    calls += [("read_file", {"path": path, "encoding": name})
-              for path in ("conf.yaml", "wide.ini") for name in ("latin-1", "utf-16-le", "utf-8", "cp437")]  # fmt: skip
+    calls += [
+        ("read_file", {"path": path, "encoding": name})
+        for path in ("conf.yaml", "wide.ini")
+        for name in ("latin-1", "utf-16-le", "utf-8", "cp437")
+    ]
     calls += [("read_file", {"path": "big.log", "offset": at, "limit": 9}) for at in (29_998, 45_003, 45_020)]
     calls += [("read_file", {"path": "one_line.json", "offset": 1, "column": at})
               for at in (45_000, 53_700, 53_745, 60_000, 110_000)]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Changes next to secrets work, those of secrets are refused alike, and nothing of the past or of git shows them."""
+"""Changes beside secrets work, those of secrets are refused alike; neither the past nor git shows one."""
 
 from __future__ import annotations
 

@@ -258,7 +258,8 @@ _REFERENCE = re.compile(r"\$\{|\{\{|%\(|\benv\b|\benviron\b|getenv|\A(?:https?|f
 _PROSE = re.compile(r"\A[^0-9]*\s[^0-9]*\Z|(?:\b[A-Za-z']+\b[ ,.:]+){3}")
 _DOTTED = re.compile(r"[A-Za-z_]+(?:\.[A-Za-z_]+)+\Z|(?i:_*todo)")
 _PLACEHOLDER = re.compile(
-    r"(?i)\A(?:x+|\*+|\.+|-+|_+|your[-_ ].*|change[-_ ]?me.*|<.*>|example.*|placeholder.*|redacted.*|dummy.*|none|null)\Z"
+    r"(?i)\A(?:x+|\*+|\.+|-+|_+|your[-_ ].*|change[-_ ]?me.*|<.*>|example.*|placeholder.*"
+    r"|redacted.*|dummy.*|none|null)\Z"
 )
 
 
@@ -285,7 +286,7 @@ def _is_real(secret: str, line: str) -> bool:
 
 @cache
 def _detectors() -> tuple[tuple[str, str, Any, tuple[tuple[re.Pattern[str], int], ...], Any], ...]:
-    """Of each detector its name, the letter, its condition, its regexes with their groups, and a last test."""
+    """Of each detector: name, letter, condition, regexes with their groups, and a last test."""
     try:
         from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
         from detect_secrets.plugins import keyword

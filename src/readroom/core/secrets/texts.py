@@ -1,7 +1,6 @@
 """Texts and values on their way out: labels in the place of signs, and signs in texts that no view gave.
 
-A value is searched as a whole, whatever it is: a result, an error, a part of a document.  Names of files stay,
-because a call with another name finds nothing.
+A value is searched as a whole: a result, an error, a part of a document.  Names of files stay, because a call with another name finds nothing.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ def labelled_text(text: str, count: Counter[str] | None = None) -> str:
 
 
 def labelled(value: V, count: Counter[str] | None = None, sizes: list[int] | None = None) -> V:
-    """A value whose texts have labels in the place of signs; `sizes` gets those of texts, before and after."""
+    """A value with labels in the place of signs; `sizes` gets those of its texts, before and after."""
 
     def of_text(text: str) -> str:
         made = labelled_text(text, count)

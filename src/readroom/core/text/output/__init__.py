@@ -332,8 +332,9 @@ def _compiled(pattern: str) -> Any:
 # -----------------------------------------------------------------------------
 
 _CONTROL = re.compile("[\0-\x08\x0b-\x1f\x80-\x9f]|(?<![A-Z])\x7f(?![A-Z])")
-"""C0 without tab and line feed, DEL, C1. Nearly all lines have none, which one search shows. A DEL at a capital
-stays: signs of secrets are made of both (`secrets.view`)."""
+"""C0 without tab and line feed, DEL, C1. Nearly all lines have none, which one search shows.
+
+A DEL at a capital stays: signs of secrets are made of both (`secrets.view`)."""
 
 NUL_SIGN = "\u2400"
 """The sign for a run of NULs in a line."""
