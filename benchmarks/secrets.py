@@ -159,7 +159,14 @@ def alarms(folders: list[str]) -> dict[str, object]:
                 text = data[start : stop if stop >= 0 else len(data)].decode("utf-8", "replace").strip()
                 found.append(f"{place.letter} {path.name}: {text[:160]}")
     per = 10_000 * len(found) / max(1, lines)
-    return {"lines": lines, "bytes": size, "places": len(found), "per 10,000 lines": round(per, 2), "seconds": round(spent, 2), "list": found}  # fmt: skip
+    return {
+        "lines": lines,
+        "bytes": size,
+        "places": len(found),
+        "per 10,000 lines": round(per, 2),
+        "seconds": round(spent, 2),
+        "list": found,
+    }
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Texts and values on their way out: labels in the place of signs, and signs in texts that no view gave.
 
-A value is searched as a whole: a result, an error, a part of a document.  Names of files stay, because a call with another name finds nothing.
+A value is searched as a whole: a result, an error, a part of a document.  Names of files stay, because a
+call with another name finds nothing.
 """
 
 from __future__ import annotations
