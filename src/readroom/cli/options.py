@@ -112,11 +112,10 @@ def subcommand(
     work: Callable[..., int],
     *parameters: click.Parameter,
     words: str | None = None,
-    epilog: str | None = None,
 ) -> click.Command:
     """A command that does `work`, with the docstring of that, or other `words`, as its help."""
     words = work.__doc__ if words is None else words
-    return click.Command(name, params=list(parameters), callback=work, help=words, epilog=epilog)
+    return click.Command(name, params=list(parameters), callback=work, help=words)
 
 
 def folder_argument(**more: Any) -> click.Argument:
