@@ -17,6 +17,7 @@ import pytest
 
 from tests.cli.running import COMMAND, run
 from tests.each import each
+from tests.suites import needs
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 HOSTILE = "\x1b]0;title\x07 \x1b[2J \x9b31m \r over \u202e back\n"
@@ -82,14 +83,14 @@ def test_the_version_is_the_packages(root: Path) -> None:
         ("readroom connect cl", "claude-code"),
         ("readroom doctor --client cu", "cursor"),
         ("readroom call grep", "grep_files"),
-        ("readroom call --contract everruns re", "read_file"),
+        pytest.param("readroom call --contract everruns re", "read_file", marks=needs("contracts")),
         ("readroom call --contract in", "inspect_agents"),
-        ("readroom token create x --tool app", "apply_patch"),
-        ("readroom ledger totals --tool read", "read_file"),
-        ("readroom ledger export --format p", "parquet"),
+        pytest.param("readroom token create x --tool app", "apply_patch", marks=needs("server")),
+        pytest.param("readroom ledger totals --tool read", "read_file", marks=needs("server")),
+        pytest.param("readroom ledger export --format p", "parquet", marks=needs("server")),
         ("readroom grep x --type kot", "kotlin"),
         ("readroom refs x --kinds d", "definition"),
-        ("readroom audit --fail-on secrets,re", "secrets,repeated"),
+        pytest.param("readroom audit --fail-on secrets,re", "secrets,repeated", marks=needs("lens")),
     ],
 )
 def test_completion_offers_commands_options_and_values(root: Path, words: str, offered: str) -> None:
