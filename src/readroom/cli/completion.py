@@ -1,4 +1,4 @@
-"""What a shell offers for values that no type lists: clients, tools, contracts, languages and findings.
+"""Values that a shell offers and no type lists: clients, tools, contracts, languages and findings.
 
 Imported when a shell asks; a value that is not offered is as good as before.
 """

@@ -50,10 +50,10 @@ _WORDS = {
     "changes": "The changes, in their order",
     "dry_run": "Only show what would be changed",
     "wait_s": "Seconds to wait for its end or a line",
-    "action": "What is done with it",
+    "action": "delete, move, copy or mkdir",
     "to": "The whole new name, to move and copy",
     "expected_hash": "Hash of the file, from a reply",
-    "new_text": "What is there afterwards",
+    "new_text": "The text that takes its place",
     "replace_all": "Replace every place",
 }
 """Help for arguments that a model knows by their names; words in the schema cost every session tokens."""
@@ -241,7 +241,7 @@ def _help(name: str, schema: Mapping[str, Any], several: bool) -> str | None:
 
 
 def words_about(name: str, schema: Mapping[str, Any]) -> str | None:
-    """What people are told about an argument; None if nothing is."""
+    """The words for people about an argument; None without any."""
     described = (branch.get("description") for branch in (schema, *schema.get("anyOf", ())))
     return next(filter(None, described), None) or _WORDS.get(name)
 

@@ -1,7 +1,7 @@
 """The methods of a workspace that make one call each, as editors and type checkers know them.
 
-What a method takes is what its tool takes: `keywords` has the options as types, `plain` and `awaited` have
-the methods with and without `await`.  These three are written from the tools.  `following` makes the calls
+A method takes what its tool takes: `keywords` has the options as types, `plain` and `awaited` have the
+methods without and with `await`.  These three are written from the tools.  `following` makes the calls
 that continue a reply.
 
 Knows: names, types and words of arguments.

@@ -13,7 +13,7 @@ class OneEdit(TypedDict, total=False):
     """One replacement of `edit` and `edit_files`."""
 
     new_text: Required[str]
-    """What is there afterwards."""
+    """The text that takes its place."""
 
     old_text: str | None
     """As in the file, without line numbers; must be unique (by default '')."""
@@ -44,7 +44,7 @@ class OneChange(TypedDict, total=False):
     """One change of `change`."""
 
     action: Required[Literal["delete", "move", "copy", "mkdir"]]
-    """What is done with it."""
+    """delete, move, copy or mkdir."""
 
     path: Required[str]
     """Relative to the root, or absolute inside it."""

@@ -417,7 +417,7 @@ class Reply(Struct, frozen=True, dict=True, eq=False):
 
     @property
     def tokens(self) -> int:
-        """What the reply costs a model, in tokens: its text, and its images by their size."""
+        """The tokens that the reply costs a model: those of its text, and of its images by their size."""
         tokens = self.build_cost().get("tokens")
         return tokens if isinstance(tokens, int) else 0
 
