@@ -49,6 +49,7 @@ CASES = [
     ("javascript", "const a = require('a'); import b, {c as d} from './b'", "a=It b=II c=I d=I"),
     ("javascript", "exports.a = a; this.b = 1; o.c = 2; z = 1", "a=Du b=D c=u z=u"),
     ("javascript", "X.prototype.go = function (p) { return `p ${p}` }", "go=D p=Dtu"),
+    ("javascript", "(o.f)(x); (x => x)(y); (x, g)(z)", "o=u f=C x=uDuu y=u g=u"),
     ("javascript", "export {f as g} from 'y'; export {f}", "f=Iu g=I y=I"),
     ("javascript", "function f(p) { var a = require('b') } var {c, d} = require('e').g",
      "f=D p=D a=I c=I d=I g=u"),

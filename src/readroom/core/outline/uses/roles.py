@@ -56,7 +56,7 @@ class Roles(Struct, frozen=True):
 
 _PYTHON = Roles(
     calls=_fields("call.function decorator.*"),
-    members=_fields("attribute.attribute"),
+    members=_fields("attribute.attribute parenthesized_expression.*"),
     binds=_fields(
         "function_definition.name class_definition.name parameters.* lambda_parameters.* "
         "default_parameter.name typed_default_parameter.name typed_parameter.!type assignment.left "
@@ -85,7 +85,7 @@ _SCRIPT = Roles(
     ),
     members=_fields(
         "member_expression.property nested_identifier.property non_null_expression.* "
-        "instantiation_expression.function"
+        "instantiation_expression.function parenthesized_expression.*"
     ),
     binds=_fields(
         "function_declaration.name generator_function_declaration.name function_expression.name "
