@@ -29,7 +29,7 @@ from readroom.core.formats.kinds import Recognised, default_lines
 from readroom.core.limits import MAX_WARNINGS, Limits
 from readroom.core.quoting import joined, quote
 from readroom.core.stores.base import Source
-from readroom.core.text import encodings, hashes
+from readroom.core.text import encodings, hashes, hidden
 from readroom.core.text.select import Frame, Page, along, forward, weight
 from readroom.core.values import Kind, Omission, ReadRequest, ReadResult, Warn
 from readroom.core.values.files import CONTENTS_WORD, PartView, ShownDocument
@@ -145,7 +145,7 @@ class _Shown:
             omitted=self._omitted,
             uncut=self._uncut,
             next=self._rest_of_cuts() or following,
-            warnings=self._warnings[:MAX_WARNINGS],
+            warnings=hidden.first_told((*self._warnings, *self._of_titles()), MAX_WARNINGS),
         )
 
     # --- which parts --------------------------------------------------------------------------
@@ -334,6 +334,11 @@ class _Shown:
         if column is None or column <= total:
             return page
         raise past_column(request, text.first, total, total_lines=text.total)
+
+    def _of_titles(self) -> list[Warn]:
+        """Warnings about the words of a document beside its lines."""
+        words = (word for part in self._parts for word in (part.title, part.header or "", *part.notes))
+        return hidden.in_names(words, limit=MAX_WARNINGS)
 
     def _take(self, head: PartView, page: Page, frame: Frame, content: PartContent) -> None:
         room = frame.room - weight(page, frame)

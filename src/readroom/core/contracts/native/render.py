@@ -33,6 +33,7 @@ from readroom.core.contracts.native.facts import OwnCall, timestamp
 from readroom.core.errors import ReadroomError
 from readroom.core.limits import CLOSING_BYTES
 from readroom.core.quoting import quote, shortened
+from readroom.core.text.client_tags import CODE as CLIENT_TAG
 from readroom.core.text.select import byte_size
 
 HASH_DIGITS = 12
@@ -339,7 +340,8 @@ def _left_out(items: Sequence[values.Omission], where: str) -> str:
 def warning_parts(warnings: Sequence[values.Warn]) -> list[str]:
     """Sentences for the closing line."""
     parts = []
-    for item in warnings[:_LISTED_WARNINGS]:
+    # A tag that the client obeys is told in any case.
+    for item in sorted(warnings, key=lambda warn: warn.code != CLIENT_TAG)[:_LISTED_WARNINGS]:
         if item.code == "left_out":  # its detail lists files
             parts.append(f"Not searched: {item.detail}.")
             continue
