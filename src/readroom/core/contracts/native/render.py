@@ -25,6 +25,7 @@ from readroom.core.contracts.native.calls import (
     Aside,
     closing,
     ending,
+    in_words,
     spelled_call,
     to_call,
     uncut,
@@ -138,6 +139,8 @@ def _read_text(result: values.ReadResult, cap: values.Cap) -> str:
         size = f"{image.original_width}x{image.original_height}"
         if (image.width, image.height) != (image.original_width, image.original_height):
             size += f", shown at {image.width}x{image.height}"
+            corner = values.ReadRequest(result.path, pages="0,0,50,50")
+            size += f"; {in_words(corner, result.path)} shows a region, in percent"
         return _cut(f"{header}\n[image {image.media_type}, {size}]", cap.size)
     body = _numbered(result)
     asides = _omissions(result) if result.omitted else []
