@@ -50,7 +50,7 @@ def test_it_is_short() -> None:
 @each("line", COMMANDS)
 def test_a_command_is_accepted(line: str) -> None:
     name, *words = shlex.split(line)
-    context = click.Context(GROUP)
+    context = click.Context(GROUP, **GROUP.context_settings)
     command = GROUP.get_command(context, name)
     assert command is not None
     command.make_context(name, words, parent=context)

@@ -18,7 +18,7 @@ from tests.suites import needs
 
 def _commands() -> Iterator[tuple[str, click.Command]]:
     """Every command of the wings that are here, and those below it."""
-    context = click.Context(GROUP)
+    context = click.Context(GROUP, **GROUP.context_settings)
     for name, (place, _) in COMMANDS.items():
         if find_spec(".".join(place.split(".")[:2])) is None:
             continue
@@ -35,7 +35,8 @@ every_command = pytest.mark.parametrize("name", ALL)
 
 
 def _help(name: str) -> str:
-    return ALL[name].get_help(click.Context(ALL[name], info_name=name))
+    parent = click.Context(GROUP, **GROUP.context_settings)
+    return ALL[name].get_help(click.Context(ALL[name], info_name=name, parent=parent))
 
 
 @every_command
@@ -47,7 +48,7 @@ def test_a_help_has_examples_and_exit_codes_stand_in_one_place(name: str) -> Non
 
 
 def test_the_help_of_all_lists_the_exit_codes() -> None:
-    text = GROUP.get_help(click.Context(GROUP, info_name="readroom"))
+    text = GROUP.get_help(click.Context(GROUP, info_name="readroom", **GROUP.context_settings))
     assert [words for words in MEANING.values() if words.partition(",")[0] not in text] == []
 
 
@@ -69,7 +70,7 @@ def test_an_example_is_accepted(line: str) -> None:
     """Its options, values and words are those of the command; nothing is done."""
     words = shlex.split(line.partition(" <")[0])
     command: click.Command = GROUP
-    context = click.Context(GROUP)
+    context = click.Context(GROUP, **GROUP.context_settings)
     while (
         isinstance(command, click.Group)
         and words
@@ -84,5 +85,6 @@ def test_an_example_is_accepted(line: str) -> None:
 
 def test_an_example_with_a_wrong_option_would_be_found() -> None:
     command = ALL["read"]
+    parent = click.Context(GROUP, **GROUP.context_settings)
     with pytest.raises(click.NoSuchOption):
-        command.make_context("read", ["README.md", "--ofset", "3"])
+        command.make_context("read", ["README.md", "--ofset", "3"], parent=parent)
