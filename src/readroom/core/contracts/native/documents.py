@@ -41,7 +41,8 @@ def render(result: ReadResult, document: ShownDocument, cap: Cap) -> Reply:
         rows += _numbered(part, document.unit)
         image += len(part.images)
     body = body_within("\n".join(rows), cap)
-    asides = [*_omissions(result), *_figures(result, document), *warning_parts(result.warnings)]
+    asides = [*_omissions(result), *_beside(result), *_figures(result, document)]
+    asides += warning_parts(result.warnings)
     if result.uncut:
         asides.insert(0, uncut(result.uncut))
     parts = ending(asides, result.next, result.path)
@@ -106,6 +107,12 @@ def _omissions(result: ReadResult) -> list[str | Aside]:
     if cuts and not rests and result.next is not None and result.next.column > 1:
         parts.append(_cut_lines(result, cuts, unit))
     return parts + _stopped(result, unit)
+
+
+def _beside(result: ReadResult) -> list[Aside]:
+    """How what notes count is read."""
+    words = {"beside": "What is not shown", "stored": "What has no words here, as it is stored"}
+    return [Aside(words[item.what], item.request) for item in result.omitted if item.what in words]
 
 
 def _figures(result: ReadResult, document: ShownDocument) -> list[str | Aside]:
