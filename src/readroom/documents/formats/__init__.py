@@ -248,7 +248,7 @@ def omission_note(counts: Mapping[str, int]) -> list[str]:
 
 def _shown_beside(kind: str, words: str, count: int) -> list[str]:
     times = f" ({count:,} times)" if count > 1 else ""
-    lines = words.splitlines()
+    lines = words.split("\n")
     if len(lines) == 1:
         return [f"[{kind}{times}: {' '.join(words.split())}]"]
     return [f"[{kind}{times}]", *lines, f"[end of {kind}]"]
