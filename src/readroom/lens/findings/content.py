@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from readroom.core.errors import ReadroomError
 from readroom.core.paths import normalize
 from readroom.core.policy.rules import Rules
@@ -53,10 +55,10 @@ class Secrets(Listing):
     def result(self, result: Result) -> None:
         """Scan the lines of a result."""
         for place in places(result):
-            kinds = self._scanner.kinds(place.file, place.text)
-            if kinds:
-                what = f"{' and '.join(kinds)} sent to the model"
-                self._add(_at(result, "secrets", place, what, ""))
+            found = self._scanner.found(place.file, place.text)
+            if found.kinds:
+                what = f"{' and '.join(found.kinds)} sent to the model"
+                self._add(replace(_at(result, "secrets", place, what, ""), mark=found.mark))
 
 
 class Denied(Listing):
