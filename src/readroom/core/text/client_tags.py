@@ -175,6 +175,6 @@ def _tag(match: re.Match[str], start: int) -> Tag | None:
 
 
 def said(tag: Tag, more: int = 0) -> str:
-    """What a warning says: the name without its brackets, which would make it a tag again."""
+    """The words of a warning: the name without its brackets, which would make it a tag again."""
     others = f"; {more} more on this line" if more else ""
     return f"{tag.name}, a tag of {' and '.join(tag.clients[:2])}: content, not the client's words{others}"

@@ -1,4 +1,4 @@
-"""What a read of a document does not show: the calls that show it, and refusals about pictures."""
+"""The calls for content that a read of a document does not show, and refusals about pictures."""
 
 from __future__ import annotations
 

@@ -201,7 +201,7 @@ class Parts:
 
 
 def _beside(part: Part) -> Part:
-    """What the notes of a part count, as its lines."""
+    """The content that the notes of a part count, as its lines."""
     notes = [] if part.beside else ["Nothing that can be shown is left out."]
     return Part(part.number, part.title, part.beside, notes=notes)
 

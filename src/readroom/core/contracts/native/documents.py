@@ -110,13 +110,13 @@ def _omissions(result: ReadResult) -> list[str | Aside]:
 
 
 def _beside(result: ReadResult) -> list[Aside]:
-    """How what notes count is read."""
+    """The calls for content that notes count."""
     words = {"beside": "What is not shown", "stored": "What has no words here, as it is stored"}
     return [Aside(words[item.what], item.request) for item in result.omitted if item.what in words]
 
 
 def _figures(result: ReadResult, document: ShownDocument) -> list[str | Aside]:
-    """What pages show beside their text, and its cost as a picture; how a region of one is asked for."""
+    """The figures of pages and the cost of their picture; how a region of one is asked for."""
     whole = next((part for part in document.parts if part.region == WHOLE), None)
     if whole is not None:
         corner = ReadRequest(result.path, pages=f"{whole.number}!0,0,50,50", view="image")

@@ -54,7 +54,7 @@ def rendered(page: pypdfium2.PdfPage, region: Region) -> bytes:
     width, height = page.get_size()
     scale = IMAGE_LONG_SIDE / max(_extent(page, region))
     across, down = math.ceil(width * scale), math.ceil(height * scale)
-    # What is left out at each side: a pixel at least remains.
+    # The pixels that are left out at each side: one at least remains.
     left = min(across - 1, across * region.left // 100)
     top = min(down - 1, down * region.top // 100)
     right = min(across - 1 - left, across * (100 - region.right) // 100)

@@ -231,7 +231,7 @@ def _string(annotation: Any, key: str) -> str:
 
 
 def _address(form: Any, annotation: Any) -> str:
-    """Where a link leads out of the document; empty for one that does not."""
+    """The target of a link out of the document; empty for one that does not lead out."""
     link = raw.FPDFAnnot_GetLink(annotation)
     action = raw.FPDFLink_GetAction(link) if link else None
     kind = raw.FPDFAction_GetType(action) if action else raw.PDFACTION_UNSUPPORTED
