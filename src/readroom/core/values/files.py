@@ -187,7 +187,7 @@ class PartView(Struct, frozen=True):
         rows: If a line is a run of empty rows of a sheet: the row of each line, and the one after them.
         figures: How many figures of a page are not shown.
         drawn: Width and height of the picture that shows them.
-        beside: How many lines the view `not_shown` has of what its notes count.
+        counted: How many lines the view `not_shown` has of what its notes count.
         is_bare: Whether they count something that has no words.
         region: The region that is shown as a picture, as `0,0,100,100`; empty if the text is.
     """
@@ -207,7 +207,7 @@ class PartView(Struct, frozen=True):
     figures: int = 0
     drawn: tuple[int, int] = (0, 0)
     region: str = ""
-    beside: int = 0
+    counted: int = 0
     is_bare: bool = False
 
     @property

@@ -94,7 +94,7 @@ class Part(Struct, frozen=True):
         naming: Lines that name a file which the document carries, each with the path of that file inside.
         figures: How many figures, drawings and forms of a page the text does not show.
         drawn: Width and height of the picture that a page with figures would be.
-        beside: Lines of what its notes count, as far as it has words.
+        counted: Lines of what its notes count, as far as it has words.
         is_bare: Whether they count something without words.
         rows: For a sheet in which a line is a run of empty rows: the row that each line is, or begins with,
             and the row after the last.
@@ -114,7 +114,7 @@ class Part(Struct, frozen=True):
     rows: Sequence[int] = ()
     figures: int = 0
     drawn: tuple[int, int] = (0, 0)
-    beside: Sequence[str] = ()
+    counted: Sequence[str] = ()
     is_bare: bool = False
 
 
@@ -214,24 +214,24 @@ def told(kind: str, words: str) -> str:
 
 
 class Count(str):
-    """A note that counts what is not shown; `beside` are the lines that show it, all unless it `is_bare`."""
+    """A note that counts what is not shown; `counted` are the lines that show it, all unless it `is_bare`."""
 
-    __slots__ = ("beside", "is_bare")
+    __slots__ = ("counted", "is_bare")
 
-    beside: Sequence[str]
+    counted: Sequence[str]
     is_bare: bool
 
-    def __new__(cls, sentence: str, beside: Sequence[str] = (), *, is_bare: bool = True) -> Count:
+    def __new__(cls, sentence: str, counted: Sequence[str] = (), *, is_bare: bool = True) -> Count:
         """A sentence with its lines."""
         made = super().__new__(cls, sentence)
-        made.beside, made.is_bare = beside, is_bare
+        made.counted, made.is_bare = counted, is_bare
         return made
 
 
 def omission_note(counts: Mapping[str, int]) -> list[str]:
     """A sentence that counts what is not shown, by its kind in the singular; empty if all is shown.
 
-    What was counted with its words (`told`) is in the lines beside the sentence.
+    What was counted with its words (`told`) is in the lines of the note.
     """
     totals: dict[str, int] = {}
     beside: list[str] = []

@@ -256,7 +256,7 @@ class _Shown:
             total_known=part.total_known,
             figures=part.figures if text.first == 1 else 0,
             drawn=part.drawn,
-            beside=len(part.beside) if notes else 0,
+            counted=len(part.counted) if notes else 0,
             is_bare=part.is_bare and bool(notes),
             region=str(region_of(content.area)) if self._request.view == "image" else "",
         )
@@ -349,7 +349,7 @@ class _Shown:
         raise past_column(request, text.first, total, total_lines=text.total)
 
     def _of_titles(self) -> list[Warn]:
-        """Warnings about the words of a document beside its lines."""
+        """Warnings about the titles, headers and notes of a document."""
         words = (word for part in self._parts for word in (part.title, part.header or "", *part.notes))
         return hidden.in_names(words, limit=MAX_WARNINGS)
 

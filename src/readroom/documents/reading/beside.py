@@ -20,11 +20,11 @@ def omissions(
 ) -> list[Omission]:
     """The calls for what notes of these parts count, and for their figures if the client `sees` images."""
     found = []
-    counted = [part for part in parts if part.beside]
+    counted = [part for part in parts if part.counted]
     if counted:
         call = _of(request, counted, "not_shown")
-        count = sum(part.beside for part in counted)
-        found.append(Omission("beside", 1, count, "view", part=counted[0].number, request=call))
+        count = sum(part.counted for part in counted)
+        found.append(Omission("counted", 1, count, "view", part=counted[0].number, request=call))
     bare = [part for part in parts if part.is_bare]
     if bare and (stored := _stored(request, recognised)) is not None:
         found.append(Omission("stored", 1, len(bare), "view", part=bare[0].number, request=stored))

@@ -196,7 +196,7 @@ class Extractor:
             extracted.header or "",
             *extracted.notes,
             *extracted.lines,
-            *extracted.beside,
+            *extracted.counted,
         )
         if min(rows) < 0 or min(sizes, default=0) < 0 or sum(sizes) != len(blob) or not _follow(extracted):
             self.close()
@@ -223,7 +223,7 @@ class Extractor:
             extracted.rows,
             max(0, extracted.figures),
             extracted.drawn,
-            extracted.beside,
+            extracted.counted,
             extracted.is_bare,
         )
         if not extracted.left_out:

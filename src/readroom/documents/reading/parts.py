@@ -202,8 +202,8 @@ class Parts:
 
 def _beside(part: Part) -> Part:
     """The content that the notes of a part count, as its lines."""
-    notes = [] if part.beside else ["Nothing that can be shown is left out."]
-    return Part(part.number, part.title, part.beside, notes=notes)
+    notes = [] if part.counted else ["Nothing that can be shown is left out."]
+    return Part(part.number, part.title, part.counted, notes=notes)
 
 
 def region_of(area: Area | None) -> Region:

@@ -215,7 +215,7 @@ def _extracted(document: Document, ask: Ask, order: Order) -> tuple[Document, di
     else:
         part = document.part(ask["number"], area)
     lines = _lines(part.lines)
-    beside = _lines([line for note in part.notes for line in getattr(note, "beside", ())])
+    counted = _lines([line for note in part.notes for line in getattr(note, "counted", ())])
     kept = _fitting(lines, order["part_chars"])
     pictures, notes = [], list(part.notes)
     if not kept and lines:
@@ -245,7 +245,7 @@ def _extracted(document: Document, ask: Ask, order: Order) -> tuple[Document, di
         "figures": part.figures,
         "drawn": list(part.drawn),
         "is_bare": any(getattr(note, "is_bare", False) for note in part.notes),
-        "beside": beside[: _fitting(beside, order["part_chars"])],
+        "counted": counted[: _fitting(counted, order["part_chars"])],
     }
     return document, answer, [picture.data for picture in pictures]
 

@@ -111,7 +111,10 @@ def _omissions(result: ReadResult) -> list[str | Aside]:
 
 def _beside(result: ReadResult) -> list[Aside]:
     """The calls for content that notes count."""
-    words = {"beside": "What is not shown", "stored": "What has no words here, as it is stored"}
+    words = {
+        "counted": "The content that is not shown",
+        "stored": "Its stored form, for content without words",
+    }
     return [Aside(words[item.what], item.request) for item in result.omitted if item.what in words]
 
 

@@ -308,9 +308,9 @@ def _lines_of(message: Message) -> tuple[list[str], Counter[str]]:
 
 
 def _flowed(data: bytes, charset: str, joined: str) -> list[str]:
-    """The lines of a text whose lines were broken by its program (RFC 3676): a blank at an end goes on.
+    """The lines of a text whose lines were broken by its program (RFC 3676): a blank at an end continues it.
 
-    Quoted lines go on within their depth; the line before a signature does not.
+    Quoted lines continue within their depth; the line before a signature does not.
     """
     lines: list[str] = []
     depth, goes_on = 0, False
