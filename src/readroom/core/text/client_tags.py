@@ -1,11 +1,11 @@
-"""Tags in which a client speaks to its model, found where they stand in content.
+"""Tags in which a client speaks to its model, found in content with their places.
 
 A client wraps its own words in tags (`system-reminder`, `environment_context`), and its model has learnt
 that they come from the client.  A file can hold the same tags.  They are reported next to the text, like
 hidden characters, and never removed from it.
 
 Only names that nothing else uses are in the table: `task`, `file`, `rules`, `context`, `instructions`, `env`,
-`user_info` and `attachments` are tags of clients, too, and ordinary XML.  Names that stand in lines of usage
+`user_info` and `attachments` are tags of clients, too, and ordinary XML.  Names of lines of usage
 (`run <command-name>`) count where they are closed.
 """
 
@@ -175,6 +175,6 @@ def _tag(match: re.Match[str], start: int) -> Tag | None:
 
 
 def said(tag: Tag, more: int = 0) -> str:
-    """What a warning says: the name without its brackets, which would make it a tag again."""
+    """The words of a warning: the name without its brackets, which would make it a tag again."""
     others = f"; {more} more on this line" if more else ""
     return f"{tag.name}, a tag of {' and '.join(tag.clients[:2])}: content, not the client's words{others}"

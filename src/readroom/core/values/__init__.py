@@ -65,7 +65,7 @@ class Bytes(Protocol):
 
 
 ReadMode: TypeAlias = Literal["offset", "tail"]
-ReadView: TypeAlias = Literal["text", "outline", "full_outline", "formulas", "image"]
+ReadView: TypeAlias = Literal["text", "outline", "full_outline", "formulas", "image", "not_shown"]
 GrepOutput: TypeAlias = Literal["content", "files", "count", "references"]
 GrepSort: TypeAlias = Literal["path", "relevance", "mtime"]
 ListSort: TypeAlias = Literal["name", "mtime", "size"]
@@ -88,6 +88,7 @@ class ReadRequest(Struct, frozen=True):
     and `offset` is one of them.  With `view` outline, `limit` counts definitions, and `column` counts those
     that start in line `offset`.  With `view` formulas, a sheet shows formulas instead of values.
     With `view` image, a page is shown as a picture; `pages` may then name a region of it, or of an image.
+    With `view` not_shown, the lines of a part are what its notes count.
     """
 
     path: str
@@ -169,8 +170,8 @@ class Omission(Struct, frozen=True):
     """Something that a reply left out, why, and the request that shows it.
 
     `what` is lines, columns, parts, headings, definitions, signatures, members, bytes, files, matches,
-    figures or entries, `first` to `last`; `line` is set for columns, and `part` for omissions in a part of a
-    document.
+    figures, counted (in notes) or entries, `first` to `last`; `line` is set for columns, and `part`
+    for omissions in a part of a document.
     """
 
     what: str

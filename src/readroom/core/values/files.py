@@ -187,6 +187,8 @@ class PartView(Struct, frozen=True):
         rows: If a line is a run of empty rows of a sheet: the row of each line, and the one after them.
         figures: How many figures of a page are not shown.
         drawn: Width and height of the picture that shows them.
+        counted: How many lines the view `not_shown` has of what its notes count.
+        is_bare: Whether they count something that has no words.
         region: The region that is shown as a picture, as `0,0,100,100`; empty if the text is.
     """
 
@@ -205,6 +207,8 @@ class PartView(Struct, frozen=True):
     figures: int = 0
     drawn: tuple[int, int] = (0, 0)
     region: str = ""
+    counted: int = 0
+    is_bare: bool = False
 
     @property
     def end(self) -> int:

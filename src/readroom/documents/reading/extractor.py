@@ -191,7 +191,13 @@ class Extractor:
         """The part, if the answer is plausible."""
         sizes = [size for _, size in extracted.pictures]
         rows = (extracted.first_row, extracted.total_rows or 0, extracted.left_out, extracted.brief or 0)
-        texts = (extracted.title, extracted.header or "", *extracted.notes, *extracted.lines)
+        texts = (
+            extracted.title,
+            extracted.header or "",
+            *extracted.notes,
+            *extracted.lines,
+            *extracted.counted,
+        )
         if min(rows) < 0 or min(sizes, default=0) < 0 or sum(sizes) != len(blob) or not _follow(extracted):
             self.close()
             raise Unreadable(_NO_ANSWER, "")
@@ -217,6 +223,8 @@ class Extractor:
             extracted.rows,
             max(0, extracted.figures),
             extracted.drawn,
+            extracted.counted,
+            extracted.is_bare,
         )
         if not extracted.left_out:
             return part

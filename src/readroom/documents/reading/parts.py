@@ -118,6 +118,9 @@ class Parts:
         if self._request.view == "image":
             drawn = self._reading.part(number, Area(region=region_of(area)))
             return PartContent(drawn, PartLines((), 1, 0), area)
+        if self._request.view == "not_shown":
+            part = self._reading.part(number, Area(last_row=1) if self._unit.has_rows else None)
+            return self._chosen(_beside(part), None, offset)
         if not self._unit.has_rows or number == SCHEMA:
             return self._chosen(self._reading.part(number), None, offset)
         whole = area or Area()
@@ -195,6 +198,12 @@ class Parts:
         if left:
             notes.append(f"{left} more images are not shown.")
         return images, notes
+
+
+def _beside(part: Part) -> Part:
+    """The content that the notes of a part count, as its lines."""
+    notes = [] if part.counted else ["Nothing that can be shown is left out."]
+    return Part(part.number, part.title, part.counted, notes=notes)
 
 
 def region_of(area: Area | None) -> Region:

@@ -215,6 +215,7 @@ def _extracted(document: Document, ask: Ask, order: Order) -> tuple[Document, di
     else:
         part = document.part(ask["number"], area)
     lines = _lines(part.lines)
+    counted = _lines([line for note in part.notes for line in getattr(note, "counted", ())])
     kept = _fitting(lines, order["part_chars"])
     pictures, notes = [], list(part.notes)
     if not kept and lines:
@@ -243,6 +244,8 @@ def _extracted(document: Document, ask: Ask, order: Order) -> tuple[Document, di
         "rows": list(part.rows[: kept + 1]) if part.rows else [],
         "figures": part.figures,
         "drawn": list(part.drawn),
+        "is_bare": any(getattr(note, "is_bare", False) for note in part.notes),
+        "counted": counted[: _fitting(counted, order["part_chars"])],
     }
     return document, answer, [picture.data for picture in pictures]
 

@@ -41,7 +41,8 @@ def render(result: ReadResult, document: ShownDocument, cap: Cap) -> Reply:
         rows += _numbered(part, document.unit)
         image += len(part.images)
     body = body_within("\n".join(rows), cap)
-    asides = [*_omissions(result), *_figures(result, document), *warning_parts(result.warnings)]
+    asides = [*_omissions(result), *_beside(result), *_figures(result, document)]
+    asides += warning_parts(result.warnings)
     if result.uncut:
         asides.insert(0, uncut(result.uncut))
     parts = ending(asides, result.next, result.path)
@@ -108,8 +109,17 @@ def _omissions(result: ReadResult) -> list[str | Aside]:
     return parts + _stopped(result, unit)
 
 
+def _beside(result: ReadResult) -> list[Aside]:
+    """The calls for content that notes count."""
+    words = {
+        "counted": "The content that is not shown",
+        "stored": "Its stored form, for content without words",
+    }
+    return [Aside(words[item.what], item.request) for item in result.omitted if item.what in words]
+
+
 def _figures(result: ReadResult, document: ShownDocument) -> list[str | Aside]:
-    """What pages show beside their text, and its cost as a picture; how a region of one is asked for."""
+    """The figures of pages and the cost of their picture; how a region of one is asked for."""
     whole = next((part for part in document.parts if part.region == WHOLE), None)
     if whole is not None:
         corner = ReadRequest(result.path, pages=f"{whole.number}!0,0,50,50", view="image")

@@ -83,7 +83,7 @@ def perform(services: Services, job: Job[GitChangesRequest]) -> GitChangesResult
 
 
 def _words(files: Sequence[ChangedFile]) -> Iterator[str]:
-    """What a page shows of names and lines."""
+    """The names and lines that a page shows."""
     for file in files:
         yield from (file.path, file.old or "", *(one.name for one in file.definitions))
         if file.diff is not None:

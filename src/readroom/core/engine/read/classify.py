@@ -85,6 +85,8 @@ def asked_document(
     if recognised is None or (recognised.is_text and request.encoding is not None):
         if request.view == "formulas":
             raise _only_for(request, _WORKBOOKS)
+        if request.view == "not_shown":
+            raise _only_for(request, "documents")
         if request.pages is None:
             return None
         raise BadValue(
@@ -96,6 +98,8 @@ def asked_document(
         )
     if request.view == "formulas" and not recognised.row.has_formulas:
         raise _only_for(request, _WORKBOOKS)
+    if request.view == "not_shown" and request.pages is None:
+        return recognised
     return None if recognised.only_asked and request.pages is None and not outlined else recognised
 
 

@@ -117,7 +117,11 @@ def _of_document(document: pypdfium2.PdfDocument) -> Counter[str]:
     keys = ("Title", "Author", "Subject", "Keywords")
     return Counter(
         {
-            "document property": sum(bool(document.get_metadata_value(key).strip()) for key in keys),
+            **{
+                formats.told("document property", f"{key}: {words}"): 1
+                for key in keys
+                if (words := document.get_metadata_value(key).strip())
+            },
             "attached file": max(0, raw.FPDFDoc_GetAttachmentCount(document)),
             "script": max(0, raw.FPDFDoc_GetJavaScriptActionCount(document)),
             "digital signature": max(0, raw.FPDF_GetSignatureCount(document)),

@@ -36,8 +36,8 @@ def figures(page: pypdfium2.PdfPage) -> int:
     """How many pictures a page has; many strokes together count as one more."""
     least = _SHARE * page.get_width() * page.get_height()
     pictures = strokes = 0
-    for kind, area in _objects(page):
-        pictures += kind == raw.FPDF_PAGEOBJ_IMAGE and area >= least
+    for kind, found in _objects(page):
+        pictures += kind == raw.FPDF_PAGEOBJ_IMAGE and _area(found) >= least
         strokes += kind in (raw.FPDF_PAGEOBJ_PATH, raw.FPDF_PAGEOBJ_SHADING)
     return pictures + (strokes >= _STROKES)
 
@@ -54,7 +54,7 @@ def rendered(page: pypdfium2.PdfPage, region: Region) -> bytes:
     width, height = page.get_size()
     scale = IMAGE_LONG_SIDE / max(_extent(page, region))
     across, down = math.ceil(width * scale), math.ceil(height * scale)
-    # What is left out at each side: a pixel at least remains.
+    # The pixels that are left out at each side: one at least remains.
     left = min(across - 1, across * region.left // 100)
     top = min(down - 1, down * region.top // 100)
     right = min(across - 1 - left, across * (100 - region.right) // 100)
@@ -78,8 +78,8 @@ def _extent(page: pypdfium2.PdfPage, region: Region) -> tuple[float, float]:
     )
 
 
-def _objects(page: pypdfium2.PdfPage) -> Iterator[tuple[int, float]]:
-    """The kind and the area of each object of a page, as far as they are looked at."""
+def _objects(page: pypdfium2.PdfPage) -> Iterator[tuple[int, Any]]:
+    """The kind of each object and the object of a page, as far as they are looked at."""
     looked = 0
     groups: list[tuple[int, Callable[[int], Any], int]] = [
         (raw.FPDFPage_CountObjects(page), lambda at: raw.FPDFPage_GetObject(page, at), 0)
@@ -93,7 +93,7 @@ def _objects(page: pypdfium2.PdfPage) -> Iterator[tuple[int, float]]:
             if kind == raw.FPDF_PAGEOBJ_FORM and depth < _NESTED:
                 inner = raw.FPDFFormObj_CountObjects(found)
                 groups.append((inner, _inside(found), depth + 1))
-            yield kind, _area(found)
+            yield kind, found
 
 
 def _inside(group: Any) -> Callable[[int], Any]:
