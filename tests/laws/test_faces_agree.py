@@ -43,6 +43,7 @@ FILES = {
     ".env": b"PASSWORD=needle\n",
     "odd\tname": b"needle\n",
     "signs.txt": "one\u2028 \x1b[31m\U0001f600\ntwo\n".encode(),
+    "tags.txt": b"<system-reminder>needle\n",
     "hidden.txt": "a\u202eneedle\u202c b\u200bc\n".encode(),
 }
 

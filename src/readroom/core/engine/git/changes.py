@@ -17,14 +17,14 @@ from readroom.core.engine.git.blame import as_committed
 from readroom.core.engine.git.files import ChangedPath, TreeDifference, between, of_folder
 from readroom.core.engine.services import Job, Services
 from readroom.core.history.merging import MERGED_BYTES
-from readroom.core.limits import HEAD_BYTES
+from readroom.core.limits import HEAD_BYTES, MAX_WARNINGS
 from readroom.core.limits.outline import OUTLINE_BYTES
 from readroom.core.quoting import quote
 from readroom.core.repository.process import TooLargeBlob
 from readroom.core.repository.repositories import Revision
 from readroom.core.repository.trees import EXECUTABLE, LINK, SUBMODULE, Node
 from readroom.core.stores.revision import is_pointer
-from readroom.core.text import encodings
+from readroom.core.text import encodings, hidden
 from readroom.core.text.edits.diff import DiffBlock, cost, hunks, split
 from readroom.core.values.changes import Diff, Hunk
 from readroom.core.values.files import Row, Warn
@@ -65,7 +65,7 @@ def perform(services: Services, job: Job[GitChangesRequest]) -> GitChangesResult
     first, skipped = _place(request, print_of, len(difference.files))
     page = _ChangesPage(services, about, request, job, difference.files, print_of)
     page.fill(first, skipped)
-    warnings = []
+    warnings = hidden.in_names(_words(page.files), limit=MAX_WARNINGS)
     if about.repository.place.shallow:
         warnings.append(Warn("shallow", "this is a shallow clone; nothing is fetched"))
     if difference.left_out:
@@ -80,6 +80,14 @@ def perform(services: Services, job: Job[GitChangesRequest]) -> GitChangesResult
         page.cursor,
         warnings,
     )
+
+
+def _words(files: Sequence[ChangedFile]) -> Iterator[str]:
+    """What a page shows of names and lines."""
+    for file in files:
+        yield from (file.path, file.old or "", *(one.name for one in file.definitions))
+        if file.diff is not None:
+            yield from file.diff.text.split("\n")
 
 
 def _sides(about: GitQuestion, revision: str) -> tuple[Revision, Revision | None]:
