@@ -10,7 +10,7 @@ import pytest
 
 from readroom.cli.commands import COMMANDS, GROUP
 from readroom.cli.examples import EXAMPLES
-from readroom.cli.exits import MEANING
+from readroom.cli.exits import MEANING, ExitCode
 from tests.each import each
 
 
@@ -37,7 +37,7 @@ def _help(name: str) -> str:
 def test_a_help_has_examples_and_exit_codes_stand_in_one_place(name: str) -> None:
     text = _help(name)
     assert f"readroom {name}" in text.split("Example")[-1]
-    assert MEANING[3] not in text
+    assert MEANING[ExitCode(3)] not in text
     assert ("Exit codes: `readroom --help`" in text) != (name == "run")
 
 

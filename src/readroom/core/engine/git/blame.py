@@ -56,8 +56,8 @@ def perform(services: Services, job: Job[GitBlameRequest]) -> GitBlameResult:
     lines = _lines(about, answer)
     texts = _texts(data, first, last)
     commits = [commit for line in lines if (commit := line.commit) is not None]
-    words = (text for commit in commits for text in (commit.subject, commit.author))
-    warnings = hidden.scan(texts, first, limit=MAX_WARNINGS) + hidden.in_names(words, limit=MAX_WARNINGS)
+    said = (text for commit in commits for text in (commit.subject, commit.author))
+    warnings = hidden.scan(texts, first, limit=MAX_WARNINGS) + hidden.in_names(said, limit=MAX_WARNINGS)
     if any(row.commit is not None and row.commit.is_end for row in lines):
         words = "this is a shallow clone: lines of its oldest commits may be older, and nothing is fetched"
         warnings.append(Warn("shallow", words))
