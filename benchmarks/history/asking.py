@@ -18,10 +18,11 @@ _ENVIRONMENT = {
 }
 
 
-def git(folder: Path, *words: str, data: bytes | None = None, **more: str) -> bytes:
-    """What git says. Raises CalledProcessError."""
+def git(folder: Path, *words: str, data: bytes | None = None, index: Path | None = None) -> bytes:
+    """What git says; `index` is one of its own. Raises CalledProcessError."""
+    own = {} if index is None else {"GIT_INDEX_FILE": str(index)}
     command = ["git", "-C", str(folder), "-c", "core.quotePath=false", *words]
-    done = subprocess.run(command, input=data, capture_output=True, check=True, env={**_ENVIRONMENT, **more})
+    done = subprocess.run(command, input=data, capture_output=True, check=True, env={**_ENVIRONMENT, **own})
     return done.stdout
 
 

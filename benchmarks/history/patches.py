@@ -46,14 +46,13 @@ def shown(replies: Iterable[Mapping[str, Any]]) -> dict[str, Shown]:
 
 def tree_of(folder: Path, old: str, files: Iterable[Shown], index: Path) -> tuple[dict[str, str], list[str]]:
     """The entries of the tree that comes of applying files to a commit, and the files that do not apply."""
-    there = {"GIT_INDEX_FILE": str(index)}
     index.unlink(missing_ok=True)
-    git(folder, "read-tree", old, **there)
+    git(folder, "read-tree", old, index=index)
     patches = {file.path: patch for file in files if (patch := _patch(file))}
     failed: list[str] = []
-    if not _applied(folder, b"".join(patches.values()), there):
-        failed = [path for path, patch in patches.items() if not _applied(folder, patch, there)]
-    return entries(git(folder, "ls-files", "-s", "-z", **there)), failed
+    if not _applied(folder, b"".join(patches.values()), index):
+        failed = [path for path, patch in patches.items() if not _applied(folder, patch, index)]
+    return entries(git(folder, "ls-files", "-s", "-z", index=index)), failed
 
 
 def entries(listed: bytes) -> dict[str, str]:
@@ -66,11 +65,13 @@ def entries(listed: bytes) -> dict[str, str]:
     return found
 
 
-def _applied(folder: Path, patch: bytes, there: Mapping[str, str]) -> bool:
+def _applied(folder: Path, patch: bytes, index: Path) -> bool:
     if not patch:
         return True
     try:
-        git(folder, "apply", "--cached", "--unidiff-zero", "--whitespace=nowarn", "-", data=patch, **there)
+        git(
+            folder, "apply", "--cached", "--unidiff-zero", "--whitespace=nowarn", "-", data=patch, index=index
+        )
     except subprocess.CalledProcessError:
         return False
     return True

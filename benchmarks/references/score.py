@@ -172,7 +172,7 @@ def _labelled(workspace: Workspace, name: str) -> Mapping[tuple[str, int, int], 
     found: dict[tuple[str, int, int], str] = {}
     cursor: str | None = None
     while True:
-        more = {} if cursor is None else {"cursor": cursor}
+        more: Any = {} if cursor is None else {"cursor": cursor}
         facts: Any = workspace.grep(name, output="references", limit=5000, timeout_s=120, **more).facts
         for file in facts["files"]:
             for line in file["lines"]:

@@ -52,7 +52,7 @@ def _python(text: str) -> Syntax:
     except SyntaxError:
         return Syntax()
     lines = text.split("\n")
-    calls, imported = set(), set()
+    calls, imported = set[Place](), set[int]()
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=called):
@@ -91,9 +91,9 @@ def _asked(command: Sequence[str], paths: Sequence[Path]) -> Trees:
     found = {}
     for path, line in zip(paths, done.stdout.splitlines(), strict=True):
         said = json.loads(line)
-        kinds = (_places(said[kind]) for kind in ("calls", "imports", "definitions"))
+        calls, imports, definitions = (_places(said[kind]) for kind in ("calls", "imports", "definitions"))
         spans = (range(first, last + 1) for first, last in said["lines"] or ())
-        found[path] = Syntax(*kinds, import_lines=frozenset(line for span in spans for line in span))
+        found[path] = Syntax(calls, imports, definitions, frozenset(line for span in spans for line in span))
     return found
 
 

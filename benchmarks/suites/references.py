@@ -63,7 +63,7 @@ def _counts(workspace: Workspace, name: str) -> dict[str, int]:
     found: dict[str, int] = {}
     cursor: str | None = None
     while True:
-        more = {} if cursor is None else {"cursor": cursor}
+        more: Any = {} if cursor is None else {"cursor": cursor}
         pattern = rf"\b{name}\b"
         facts: Any = workspace.grep(pattern, output="count", limit=5000, timeout_s=200, **more).facts
         found |= {file["path"]: file["matches"] for file in facts["files"]}
