@@ -44,7 +44,9 @@ class Language(NamedTuple):
 
 LANGUAGES = {
     "python": Language("pyright-langserver --stdio", "python", ("*.py",), of_python),
-    "typescript": Language("typescript-language-server --stdio", "typescript", ("*.ts",), of_typescript),
+    "typescript": Language(
+        "typescript-language-server --stdio", "typescript", ("*.ts", "*.tsx"), of_typescript
+    ),
     "javascript": Language("typescript-language-server --stdio", "javascript", ("*.js",), of_typescript),
     "go": Language("gopls", "go", ("*.go",), of_go, converts=True),
     "c": Language("clangd --background-index -j=1 --log=error", "c", ("*.c", "*.h"), of_c, asks=True),
