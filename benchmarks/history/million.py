@@ -20,7 +20,7 @@ from readroom import Workspace
 COMMITS, FILES, LINES = 1_000_000, 200, 40
 """Each commit changes one line of one file; all but two files take turns."""
 
-_EARLY, _PAGES = "rare/early.txt", 4
+_EARLY, _PAGES = "rare/early.txt", 2
 """A file of the first commit alone, and the calls that go on at most."""
 
 
@@ -87,7 +87,7 @@ def _rows(record: Record, folder: Path) -> Iterator[list[str]]:
         "log of a file that 5,000 commits change": ("git", {"show": "log", "path": path}),
         "log of a file that the first commit alone has": ("git", {"show": "log", "path": _EARLY}),
         "log of lines": ("git", {"show": "log", "path": path, "lines": "3-4"}),
-        "log of a range of 900,000": ("git", {"show": "log", "revision": "HEAD~900000..HEAD"}),
+        "log of a range of 9,000": ("git", {"show": "log", "revision": "HEAD~9000..HEAD"}),
         "blame of 40 lines": ("git", {"show": "blame", "path": path, "revision": "HEAD"}),
         "blame of a file of the first commit": ("git", {"show": "blame", "path": _EARLY, "revision": "HEAD"}),
         "changes since HEAD~900000": ("git", {"show": "changes", "revision": "HEAD~900000..HEAD"}),
@@ -98,7 +98,9 @@ def _rows(record: Record, folder: Path) -> Iterator[list[str]]:
     }
     for title, (tool, arguments) in calls.items():
         with Workspace(folder) as workspace:
-            yield [title, *_asked(record, title, workspace, tool, arguments)]
+            row = [title, *_asked(record, title, workspace, tool, arguments)]
+        print(*row, sep="\t", flush=True)
+        yield row
 
 
 def _asked(record: Record, title: str, workspace: Workspace, tool: str, arguments: Any) -> list[str]:
