@@ -227,7 +227,8 @@ def _lost(totals: Totals, width: int) -> Iterator[str]:
     if "lost" in found:
         sum_ = totals.kinds["lost"]
         cut = f"{counted(sum_.count, 'result')} cut, and the rest never read"
-        yield from wrapped(f"{cut}: {short(sum_.tokens)} tokens", width, "  ")
+        size = f": {short(sum_.tokens)} tokens" if sum_.tokens else ", how much is not recorded"
+        yield from wrapped(cut + size, width, "  ")
 
 
 def wrapped(text: str, width: int, indent: str = "", *, first: str | None = None) -> Iterable[str]:
