@@ -20,7 +20,7 @@ from readroom.core.errors import ReadroomError
 from readroom.core.paths import normalize
 from readroom.core.policy.rules import Rules
 from readroom.core.rows import Finding, FindingKind
-from readroom.core.text import hidden
+from readroom.core.text import client_tags, hidden
 from readroom.core.text.output import holds
 from readroom.core.text.output.patterns import FAILURE, TIERS, WEAK, WORD, clue
 from readroom.core.text.tokens import estimate
@@ -134,7 +134,8 @@ def _without_usual(place: Place) -> str:
 class Hidden(Listing):
     """Characters that a reader does not see."""
 
-    _HARMLESS = frozenset({"line_break", "undecodable", hidden.MORE})
+    # Clients put their own tags into the results of tools that they record.
+    _HARMLESS = frozenset({"line_break", "undecodable", client_tags.CODE, hidden.MORE})
 
     def result(self, result: Result) -> None:
         """Scan the lines of a result that came out of files or commands."""
