@@ -30,7 +30,7 @@ _CALLED = 24
 _MOST_WIDTH = 120
 _MOST_MONEY = 1_000_000
 _MOST_TOKENS = 1_000_000_000_000
-"""Beyond these a number is told by its size alone."""
+"""Beyond these only the size of a number is shown."""
 
 _FIGURES = (9, 9, 9, 9, 11)
 """Widths of requests, input, cached input, output and money."""
@@ -47,7 +47,7 @@ def screen(totals: Totals, width: int, secrets: bool) -> str:
 
 
 def money(bill: Bill) -> str:
-    """What something cost; `unknown` where no price is known, and `+` where a part has none."""
+    """A cost; `unknown` where no price is known, and `+` where a part has none."""
     if not bill.tokens:
         return "unknown"
     if not bill.is_known:
