@@ -36,10 +36,14 @@ _NAMES = {
 }
 
 
+_SOURCE = "genai_prices"
+"""Of those who refresh the prices alone, and so no dependency for developers."""
+
+
 def main() -> None:
     """Write the file."""
     now = datetime.now(UTC)
-    providers = {one.id: one for one in import_module("genai_prices.data").providers}
+    providers = {one.id: one for one in import_module(f"{_SOURCE}.data").providers}
     models: dict[str, dict[str, Any]] = {}
     for provider in filter(None, map(providers.get, PROVIDERS)):
         for model in provider.models:

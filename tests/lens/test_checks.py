@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -18,7 +24,6 @@ from readroom.lens.report.annotations import commands
 from readroom.lens.sessions import Audited
 from tests.cli.running import Cli
 from tests.each import each
-from tests.lens.ground_truth import unpacked
 from tests.lens.making import called, numbered, record, returned, said
 
 ACTION = Path(__file__).parents[2] / ".github" / "actions" / "audit" / "action.yml"
@@ -140,14 +145,45 @@ def test_files_outside_the_repository_are_not_annotated() -> None:
         assert "file=" not in line
 
 
-def test_the_action_runs_the_command_as_it_is(tmp_path: Path, cli: Cli) -> None:
-    """Its steps name options that are there, and take inputs from variables and never into a script."""
+def _step() -> tuple[dict[str, Any], str]:
     action = yaml.safe_load(ACTION.read_text(encoding="utf-8"))
-    steps = action["runs"]["steps"]
-    (audit,) = (step for step in steps if "readroom audit" in step.get("run", ""))
-    options = set(re.findall(r"(?<= )--[a-z-]+", audit["run"]))
-    assert options >= {"--fail-on", "--annotations"}
-    unpacked("codex/tools", tmp_path)
-    assert all(option in cli.bare("audit", "--help").out for option in options)
-    assert all("${{" not in step.get("run", "") for step in steps)
-    assert set(re.findall(r"inputs\.([a-z-]+)", ACTION.read_text(encoding="utf-8"))) == set(action["inputs"])
+    (run,) = (step["run"] for step in action["runs"]["steps"] if "readroom audit" in step["run"])
+    return action, run
+
+
+def test_the_action_takes_inputs_from_variables_and_never_into_a_script() -> None:
+    action, _ = _step()
+    text = ACTION.read_text(encoding="utf-8")
+    assert all("${{" not in step["run"] for step in action["runs"]["steps"])
+    assert set(re.findall(r"inputs\.([a-z-]+)", text)) == set(action["inputs"])
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="the action is a script for bash")
+@each(
+    ("fail_on", "code"),
+    [("repeated", ExitCode.FOUND), ("repeated>5,secrets", ExitCode.OK), ("nonsense", ExitCode.USAGE)],
+)
+def test_the_action_ends_as_the_audit_and_writes_a_summary(fail_on: str, code: int, tmp_path: Path) -> None:
+    """The script of its step, run as GitHub runs it, with a folder below the home folder."""
+    _, script = _step()
+    (tmp_path / "home" / "of records").mkdir(parents=True, exist_ok=True)
+    _twice(tmp_path / "home" / "of records" / "r.jsonl")
+    program = tmp_path / "readroom" / "bin" / "readroom"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m readroom "$@"\n')
+    program.chmod(0o755)
+    summary = tmp_path / "summary"
+    variables = {
+        **os.environ, "HOME": str(tmp_path / "home"), "RUNNER_TEMP": str(tmp_path),
+        "GITHUB_STEP_SUMMARY": str(summary), "FAIL_ON": fail_on, "COMPARE": "",
+        "PATHS": "~/of records\n\n",
+    }  # fmt: skip
+    done = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
+        capture_output=True, text=True, check=False, env=variables, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    if code != ExitCode.USAGE:
+        assert "file=a.py" in done.stdout
+        assert "Habits" in summary.read_text()
+        assert "::" not in summary.read_text()

@@ -12,11 +12,14 @@ from typing import Any
 import pytest
 
 from readroom.cli.exits import ExitCode
-from readroom.core.rows import FINDINGS
+from readroom.core.rows import FINDINGS, Finding
 from readroom.lens.findings.secrets import SecretScanner, mark_of
 from readroom.lens.money import Above, PriceList, Prices, plain_name, price_list
-from readroom.lens.normal_form import Turn
+from readroom.lens.normal_form import Session, Turn
+from readroom.lens.report import Totals
 from readroom.lens.report.habits import HABITS, setting
+from readroom.lens.report.screen import columns, screen
+from readroom.lens.sessions import Audited, summed
 from tests.cli.running import Cli
 from tests.each import each
 from tests.lens.ground_truth import unpacked
@@ -268,3 +271,36 @@ def test_a_time_ago_is_counted_from_now() -> None:
 
     now = datetime(2026, 3, 10, 12, tzinfo=UTC)
     assert [moment("--since", text, now).day for text in ("7d", "1w", "24h")] == [3, 3, 9]
+
+
+@pytest.mark.parametrize("width", [20, 80, 120, 500])
+def test_no_text_of_a_record_breaks_the_screen(width: int) -> None:
+    """Control characters, scripts that are wide, huge numbers and impossible times."""
+    bad = [
+        "\x1b[2J",
+        "\u202egpj",
+        "a\nb",
+        "\r",
+        "\x00",
+        "\u5b57" * 90,
+        "x" * 500,
+        "",
+        "\ud800",
+        "e\u0301" * 90,
+    ]
+    totals = Totals()
+    for number in range(60):
+        text = bad[number % len(bad)] + str(number % 3)
+        times = ["2026-01-01T12:00:00Z", "9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "x", ""]
+        turns = [
+            Turn(f"s{number}", at, 0, time, text, 0, 10 ** (3 * at), 5, cost=1e11 if number % 2 else 0.0)
+            for at, time in enumerate(times, 1)
+        ]
+        found = [Finding("", kind, 1, 1, text, 1, 2, 3, 10**12, text, text, text[-1]) for kind in FINDINGS]
+        session = Session(f"s{number}{text}", "r", text, folder=text, title=text)
+        totals.add(Audited(summed(session, turns, []), turns, [], [], found))
+    shown = screen(totals, width, True)
+    assert max(map(columns, shown.split("\n"))) <= max(72, min(120, width))
+    assert not {*"\x1b\x00\r\u202e"} & {*shown}
+    rows = [line for line in shown.split("\n") if line.endswith("+")]
+    assert len({columns(line) for line in rows}) == 1

@@ -32,7 +32,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "doctor": ("doctor", "doctor --client claude-code"),
     "connect": ("connect claude-code . --write", "connect cursor ~/project --user"),
     "ui": ("ui", "ui ledger.db"),
-    "audit": ("audit --here", "audit --here --html audit.html", "audit sessions/ --fail-on secrets"),
+    "audit": ("audit --since 30d", "audit --here --html audit.html", "audit sessions/ --fail-on secrets"),
     "mcp": ("mcp .", "mcp ~/project docs=~/handbook:ro"),
     "serve": ("serve . --port 8787", "serve . --allow-commands --workers 2"),
     "budget list": ("budget list",),

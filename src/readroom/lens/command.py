@@ -163,7 +163,7 @@ class _Chosen(msgspec.Struct, frozen=True):
         return begin + (f"until {until:%Y-%m-%d %H:%M} " if until else "")
 
     def places(self) -> Iterator[str]:
-        """Where was looked, and for which time."""
+        """The folders that were searched, and the time."""
         if not self.looked:
             return
         yield f"Looked for sessions {self.period}in"

@@ -29,7 +29,7 @@ class Gate(msgspec.Struct, frozen=True):
     is_share: bool = False
 
     def failed(self, totals: Totals) -> str:
-        """What is too much, in words; empty if nothing is."""
+        """The excess, in words; empty if there is none."""
         sum_ = totals.kinds.get(self.kind)
         if sum_ is None:
             return ""
@@ -42,7 +42,7 @@ class Gate(msgspec.Struct, frozen=True):
 
 
 def share_of(totals: Totals, kind: FindingKind) -> float:
-    """What findings of a kind are of the tokens of results, in percent."""
+    """The share of findings of a kind in the tokens of results, in percent."""
     sum_ = totals.kinds.get(kind)
     if sum_ is None:
         return 0.0

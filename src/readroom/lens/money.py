@@ -1,4 +1,4 @@
-"""What turns cost: prices of models, from a file that comes with the release or from the operator.
+"""The cost of turns: prices of models, from a file that comes with the release or from the operator.
 
 Knows: names of models as clients write them, and prices for a million tokens, cached input apart.
 Does not know: plans and discounts. A model without a price has none: it is never given that of another.
@@ -58,7 +58,7 @@ class PriceList(msgspec.Struct, frozen=True):
         return whole or self.models.get(plain_name(model))
 
     def cost(self, turn: Turn, model: str) -> float | None:
-        """What one answer cost; None without a price."""
+        """The cost of one answer; None without a price."""
         prices = self.of(turn.model or model)
         if prices is None:
             return None

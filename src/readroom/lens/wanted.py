@@ -54,7 +54,7 @@ def parsed(time: str) -> datetime | None:
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """Which sessions are wanted: from `since`, before `until`, of a `project`; None for all."""
+    """The choice of sessions: from `since`, before `until`, of a `project`; None for all."""
 
     since: datetime | None = None
     until: datetime | None = None

@@ -2,8 +2,8 @@
 
 A reply is read by its structure: a first line that says what follows, a line with the name of each file,
 lines after their numbers, and a closing line in brackets. So replies of every version are read, whatever
-the words of their sentences. `contracts.native` writes these replies, and the words that stand before a name
-or behind a number come from there.
+the words of their sentences. `contracts.native` writes these replies, and the words before a name or
+after a number come from there.
 """
 
 from __future__ import annotations

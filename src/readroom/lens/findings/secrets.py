@@ -103,6 +103,7 @@ class SecretScanner:
             else:
                 shape = _SHAPES.get(type(detector).__name__)
                 real = [one for one in detector.analyze_string(text) if shape is None or shape.search(one)]
+                real = [one for one in real if not _is_within(one, text)]
             if real:
                 found.append((str(detector.secret_type), max(real, key=len)))
         return found
@@ -123,15 +124,26 @@ _SHAPES = {
     "TelegramBotTokenDetector": re.compile(r":(?=.*[0-9])(?=.*[a-z])(?=.*[A-Z])"),
     # Documentation has `USER:PASS@HOST` and `postgres:postgres@localhost`.
     "BasicAuthDetector": re.compile(
-        r"\A(?!(?:[A-Z_]+|(?i:pass(?:word)?|passwd|secret|user|root|admin|postgres|mysql|example|test))\Z)[^<{$%]"
+        r"\A(?!(?:[A-Z_]+|(?i:pass(?:word)?|passwd|pwd|secret|user|root|admin|postgres|mysql|example|test))\Z)[^<{$%]"
     ),
 }
 """Patterns of real secrets of these kinds."""
 
 
+_PLACEHOLDER = re.compile(
+    r"(?i)(?:\A|[^a-z])(?:fake|dummy|example|sample|placeholder|change-?me|your|secrets?|passw(?:or)?d|pwd"
+    r"|tokens?|keys?|string|none|null)(?:[^a-z]|\Z)"
+)
+"""A value of words that is not a secret but speaks of one, as in `my-client-secret` and `"string?"`."""
+
+_MASKED = re.compile(r"\[(?:masked|redacted)\b|\*{4}|x{6}", re.IGNORECASE)
+
+
 def _is_real(secret: str, line: str) -> bool:
     from detect_secrets.filters import heuristic
 
+    if _MASKED.search(secret) or (not re.search(r"[0-9]", secret) and _PLACEHOLDER.search(secret)):
+        return False
     if len(secret) < 6 or not re.search(r"[0-9]|[^\w]", secret):
         return False
     return not (
@@ -141,6 +153,14 @@ def _is_real(secret: str, line: str) -> bool:
         or heuristic.is_not_alphanumeric_string(secret)
         or heuristic.is_sequential_string(secret)
     )
+
+
+_BLOB = re.compile(r"[A-Za-z0-9+/]{60,}")
+
+
+def _is_within(secret: str, line: str) -> bool:
+    """Whether a short secret only stands within the letters of something long, such as a picture as text."""
+    return len(secret) < 60 and any(secret in blob[0] for blob in _BLOB.finditer(line))
 
 
 def _pieces(line: str) -> list[str]:

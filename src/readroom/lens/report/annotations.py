@@ -1,7 +1,7 @@
 """Findings as annotations of a pull request: workflow commands of GitHub, a line each.
 
-A workflow shows ten errors and ten warnings of a step, so the dearest are told. Every character that could
-begin another command or another property is escaped: texts of records are foreign.
+A workflow shows ten errors and ten warnings of a step, so only the dearest are printed. Every character that
+could begin another command or another property is escaped: texts of records are foreign.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from readroom.core.rows import FindingKind
 
 
 class Habit(msgspec.Struct, frozen=True):
-    """What an agent does, in words for people; how it ends; and the setting or the tool for that.
+    """A costly way of an agent, in words for people; how it ends; and the setting or the tool for that.
 
     `settings` has the client's own by its name; `tool` is for every client.
     """
@@ -78,11 +78,11 @@ HABITS: Mapping[FindingKind, Habit] = {
         "readroom: edit_file names the places where a text almost matches, so the second try succeeds",
     ),
 }  # fmt: skip
-"""The habits, by kind of finding. What was cut away cost nothing and is told apart."""
+"""The habits, by kind of finding. Truncated text cost nothing and has its own part of the screen."""
 
 
 def setting(kind: FindingKind, clients: list[str]) -> str:
-    """What ends a habit: the setting of the first of these clients that has one, or the tool for any."""
+    """The end of a habit: the setting of the first of these clients that has one, or the tool for any."""
     habit = HABITS[kind]
     own = next((f"{client}: {habit.settings[client]}" for client in clients if client in habit.settings), "")
     return f"{own}; {habit.tool}" if own else habit.tool

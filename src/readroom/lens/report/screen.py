@@ -6,9 +6,9 @@ Does not know: records. `terminal` adds tools, files and findings below it.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from unicodedata import combining, east_asian_width
 
 from readroom.core.extras import install
 from readroom.core.quoting import plain
@@ -28,6 +28,10 @@ _LOST = 2
 _LEAST_WIDTH = 72
 _CALLED = 24
 _MOST_WIDTH = 120
+_MOST_MONEY = 1_000_000
+_MOST_TOKENS = 1_000_000_000_000
+"""Beyond these only the size of a number is shown."""
+
 _FIGURES = (9, 9, 9, 9, 11)
 """Widths of requests, input, cached input, output and money."""
 
@@ -43,17 +47,21 @@ def screen(totals: Totals, width: int, secrets: bool) -> str:
 
 
 def money(bill: Bill) -> str:
-    """What something cost; `unknown` where no price is known, and `+` where a part has none."""
+    """A cost; `unknown` where no price is known, and `+` where a part has none."""
     if not bill.tokens:
         return "unknown"
     if not bill.is_known:
         return "unknown"
     more = "+" if bill.unpriced else ""
+    if bill.cost >= _MOST_MONEY:  # no session cost that: a record says what it likes
+        return f"${bill.cost:.0e}{more}"
     return f"{'<$0.01' if 0 < bill.cost < 0.005 else f'${bill.cost:,.2f}'}{more}"
 
 
 def short(count: int) -> str:
     """A number of tokens in at most seven characters."""
+    if count >= _MOST_TOKENS:
+        return f"{count:.0e}"
     for unit, size in (("G", 1_000_000_000), ("M", 1_000_000), ("k", 1_000)):
         if count >= size:
             value = count / size
@@ -63,10 +71,28 @@ def short(count: int) -> str:
 
 def _fit(text: str, width: int, *, end: bool = False) -> str:
     """A text in one line of so many characters; with `end` its end stays, as of a path."""
-    text = plain(text, 400)
-    if len(text) <= width:
+    return _cut(plain(text, 400), width, end=end)
+
+
+def _cut(text: str, width: int, *, end: bool) -> str:
+    if columns(text) <= width:
         return text
-    return "…" + text[len(text) - width + 1 :] if end else text[: width - 1] + "…"
+    while columns(text) > width - 1:
+        text = text[1:] if end else text[:-1]
+    return "…" + text if end else text + "…"
+
+
+def columns(text: str) -> int:
+    """The columns of a text on a terminal: two for a character of a script of East Asia."""
+    return len(text) if text.isascii() else sum(map(_column, text))
+
+
+def _column(character: str) -> int:
+    return 0 if combining(character) else 2 if east_asian_width(character) in "WF" else 1
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - columns(text))
 
 
 def _tables(totals: Totals, width: int) -> Iterator[str]:
@@ -97,7 +123,9 @@ def _row(entry: str, bill: Bill, name: int) -> str:
     read = bill.input_tokens + bill.written_tokens
     tokens = (read, bill.cached_tokens, bill.output_tokens)
     texts = [f"{bill.requests:,}", *(short(count) if bill.tokens else "-" for count in tokens), money(bill)]
-    return f"{entry:<{name}}" + "".join(f"{text:>{size}}" for text, size in zip(texts, _FIGURES, strict=True))
+    return _padded(entry, name) + "".join(
+        f"{text:>{size}}" for text, size in zip(texts, _FIGURES, strict=True)
+    )
 
 
 def _about_prices(totals: Totals) -> str:
@@ -121,7 +149,7 @@ def _dearest(totals: Totals, width: int) -> Iterator[str]:
         called = _fit(totals.called(session.session), _CALLED)
         name = width - len(tail) - _CALLED - 3
         title = _fit(title_of(session), name - 1)
-        yield f"  {title:<{name}} {called:<{_CALLED}}{tail}"
+        yield f"  {_padded(title, name)} {_padded(called, _CALLED)}{tail}"
 
 
 def title_of(session: Session) -> str:
@@ -199,10 +227,20 @@ def _lost(totals: Totals, width: int) -> Iterator[str]:
     if "lost" in found:
         sum_ = totals.kinds["lost"]
         cut = f"{counted(sum_.count, 'result')} cut, and the rest never read"
-        yield from wrapped(f"{cut}: {short(sum_.tokens)} tokens", width, "  ")
+        size = f": {short(sum_.tokens)} tokens" if sum_.tokens else ", how much is not recorded"
+        yield from wrapped(cut + size, width, "  ")
 
 
 def wrapped(text: str, width: int, indent: str = "", *, first: str | None = None) -> Iterable[str]:
-    """A text in lines of a width, all but the first indented."""
+    """A text in lines of a width, all but the first indented; of a longer word the end stays."""
     first = indent if first is None else first
-    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False)
+    longest = width - max(len(first), len(indent))
+    line, is_empty = first, True
+    for word in text.split():
+        word = _cut(word, longest, end=True)
+        if not is_empty and columns(line) + 1 + columns(word) > width:
+            yield line
+            line, is_empty = indent, True
+        line, is_empty = line + word if is_empty else f"{line} {word}", False
+    if not is_empty:
+        yield line

@@ -1,4 +1,4 @@
-"""What sessions cost, by model, project and day, and the secrets in them.
+"""The cost of sessions, by model, project and day, and the secrets in them.
 
 Knows: prices, and the rows of sessions. Sums are in bounded memory.
 Does not know: terminals and pages.
@@ -91,7 +91,7 @@ class Spending:
         self.days: dict[str, Bill] = {}
         self.sessions: dict[str, Bill] = {}
         self.kinds: dict[FindingKind, float] = {}
-        """What findings of a kind cost in all requests, as a share of the input of their sessions."""
+        """The cost of findings of a kind in all requests, as a share of the input of their sessions."""
         self.secrets: dict[str, Secret] = {}
 
     def add(self, part: Audited) -> None:
@@ -154,7 +154,7 @@ class Spending:
 
 
 def _input_cost(turn: Turn, cost: float | None) -> float:
-    """What the input of an answer cost; of a whole that the client recorded, its share of the tokens."""
+    """The cost of the input of an answer; of a whole that the client recorded, its share of the tokens."""
     sent = turn.input_tokens + turn.cache_read_tokens + turn.cache_write_tokens
     if not cost or not sent:
         return 0.0
