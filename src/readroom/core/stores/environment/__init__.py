@@ -181,7 +181,7 @@ class EnvironmentStore:
         return [()] * len(changes)
 
     def recover(self) -> Sequence[Leftover]:
-        """What calls that were killed left, which what came after them has found."""
+        """The remains of changes that were killed, as far as a later change has found them."""
         if self._hands is None:
             return ()
         left, self._hands.left = self._hands.left, []

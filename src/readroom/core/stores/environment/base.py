@@ -118,7 +118,7 @@ class Hands(Protocol):
     """
 
     left: list[Leftover]
-    """Parts of interrupted changes that nobody was told about yet."""
+    """Remains of interrupted changes that no reply has named yet."""
 
     @property
     def sees_links(self) -> bool:
