@@ -6,13 +6,14 @@ request.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from tests.laws import test_bytes_survive, test_progress
+from readroom.core.stores.base import Store
+from tests.laws import test_bytes_survive, test_hints, test_names, test_progress
 from tests.laws.driving import stored
 from tests.laws.places import PLACES, PlaceName
 from tests.suites import whole
@@ -25,6 +26,8 @@ LAWS: dict[Callable[..., None], int] = {
     test_progress.test_a_large_file_is_read_as_a_small_one: 2,
     test_progress.test_what_long_lines_were_cut_of_is_shown_in_every_kind_of_text: 1,
     test_bytes_survive.test_what_was_shown_can_be_edited_and_nothing_else_changes: 6,
+    test_names.test_native_replies_are_those_about_an_everyday_name: 3,
+    test_names.test_a_reader_of_native_replies_finds_the_name: 5,
 }
 """Laws that are given the name of a store, each with how many examples are tried."""
 
@@ -32,6 +35,13 @@ DAILY = {
     test_progress.test_reading_on_shows_every_line_and_column_once,
     test_bytes_survive.test_what_was_shown_can_be_edited_and_nothing_else_changes,
 }
+
+LAWS_OF_CALLS: dict[Callable[..., None], int] = {
+    test_hints.test_every_reply_is_within_its_cap: 10,
+    test_hints.test_every_hint_is_accepted: 10,
+    test_hints.test_a_call_for_lines_or_characters_shows_just_those: 5,
+}
+"""Laws about one call of any kind in a tree of everything."""
 
 every_place = pytest.mark.parametrize("place", PLACES)
 
@@ -61,6 +71,17 @@ def _laws(laws: dict[Callable[..., None], int]) -> pytest.MarkDecorator:
 @_laws(LAWS)
 def test_a_law_holds_elsewhere(place: PlaceName, law: Callable[..., None], examples: int) -> None:
     few(law, examples)(store=place)
+
+
+@pytest.fixture(scope="module", params=PLACES)
+def everything(request: pytest.FixtureRequest) -> Iterator[Store]:
+    with test_hints.tree(request.param) as store:
+        yield store
+
+
+@_laws(LAWS_OF_CALLS)
+def test_a_law_of_calls_holds_elsewhere(everything: Store, law: Callable[..., None], examples: int) -> None:
+    few(law, examples)(store=everything)
 
 
 ABSENT = {
