@@ -67,7 +67,7 @@ def audit_example() -> str:
     with tempfile.TemporaryDirectory() as folder:
         for part in audit.one_by_one(unpacked("qwen-code/tools", Path(folder)), Options()):
             totals.add(part)
-    text = terminal.summary(totals, 2, True)
+    text = terminal.report(totals, 100, 2, True)
     return fenced("$ readroom audit ~/.qwen/projects/-home-dev-shop --limit 2\n" + text)
 
 

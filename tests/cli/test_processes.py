@@ -75,7 +75,22 @@ def test_the_version_is_the_packages(root: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "offered"),
-    [("readroom re", "read"), ("readroom ls --so", "--sort"), ("readroom ls --sort m", "mtime")],
+    [
+        ("readroom re", "read"),
+        ("readroom ls --so", "--sort"),
+        ("readroom ls --sort m", "mtime"),
+        ("readroom connect cl", "claude-code"),
+        ("readroom doctor --client cu", "cursor"),
+        ("readroom call grep", "grep_files"),
+        ("readroom call --contract everruns re", "read_file"),
+        ("readroom call --contract in", "inspect_agents"),
+        ("readroom token create x --tool app", "apply_patch"),
+        ("readroom ledger totals --tool read", "read_file"),
+        ("readroom ledger export --format p", "parquet"),
+        ("readroom grep x --type kot", "kotlin"),
+        ("readroom refs x --kinds d", "definition"),
+        ("readroom audit --fail-on secrets,re", "secrets,repeated"),
+    ],
 )
 def test_completion_offers_commands_options_and_values(root: Path, words: str, offered: str) -> None:
     """Through the installed name, by which the shell's function calls it."""

@@ -185,6 +185,9 @@ class PartView(Struct, frozen=True):
         images: The pictures that are shown.
         total_known: Whether `total_lines` is exact; otherwise it is a minimum.
         rows: If a line is a run of empty rows of a sheet: the row of each line, and the one after them.
+        figures: How many figures of a page are not shown.
+        drawn: Width and height of the picture that shows them.
+        region: The region that is shown as a picture, as `0,0,100,100`; empty if the text is.
     """
 
     number: int
@@ -199,6 +202,9 @@ class PartView(Struct, frozen=True):
     images: Sequence[Image] = ()
     total_known: bool = True
     rows: Sequence[int] = ()
+    figures: int = 0
+    drawn: tuple[int, int] = (0, 0)
+    region: str = ""
 
     @property
     def end(self) -> int:

@@ -17,6 +17,7 @@ from typing import BinaryIO, Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from readroom.core.formats.regions import Region
 from readroom.core.formats.registry import table
 from readroom.core.quoting import plural
 
@@ -48,7 +49,7 @@ class Area(Struct, frozen=True):
 
     With `formulas`, cells that have one show it instead of its value.  `columns` are those of a
     table of data, as a caller wrote them; empty for the first of them.  `lines` is the maximum number of
-    lines of a sheet, None for as many as fit.
+    lines of a sheet, None for as many as fit.  With a `region`, it is that of the picture of a page.
     """
 
     first_row: int = 1
@@ -58,6 +59,7 @@ class Area(Struct, frozen=True):
     formulas: bool = False
     columns: str = ""
     lines: int | None = None
+    region: Region | None = None
 
 
 class Heading(Struct, frozen=True):
@@ -90,6 +92,8 @@ class Part(Struct, frozen=True):
         brief: Number of its lines that are shown among other parts; None for all.
         total_known: Whether `total_rows` is exact; otherwise it is a minimum.
         naming: Lines that name a file which the document carries, each with the path of that file inside.
+        figures: How many figures, drawings and forms of a page the text does not show.
+        drawn: Width and height of the picture that a page with figures would be.
         rows: For a sheet in which a line is a run of empty rows: the row that each line is, or begins with,
             and the row after the last.
     """
@@ -106,6 +110,8 @@ class Part(Struct, frozen=True):
     total_known: bool = True
     naming: Sequence[tuple[str, str]] = ()
     rows: Sequence[int] = ()
+    figures: int = 0
+    drawn: tuple[int, int] = (0, 0)
 
 
 class Document(Protocol):
@@ -133,6 +139,14 @@ class Skimmed(Protocol):
 
     def text_part(self, number: int) -> Part:
         """The part with this number, without its pictures."""
+
+
+@runtime_checkable
+class Drawn(Protocol):
+    """A document whose parts can be shown as pictures."""
+
+    def picture_of(self, number: int, region: Region) -> Part:
+        """A region of the part with this number as a picture, without its text. Raises Unreadable."""
 
 
 @runtime_checkable

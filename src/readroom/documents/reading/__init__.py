@@ -23,13 +23,14 @@ from msgspec.structs import replace
 
 from readroom.core.engine.read.window import hidden_in_page, rest_from
 from readroom.core.engine.services import Job, Services
-from readroom.core.errors import BadDocument, BadRange, EncryptedDocument, TimedOut
+from readroom.core.errors import BadDocument, BadRange, BadValue, EncryptedDocument, TimedOut
 from readroom.core.errors.usage import negative_limit, past_column
+from readroom.core.formats import registry
 from readroom.core.formats.kinds import Recognised, default_lines
 from readroom.core.limits import MAX_WARNINGS, Limits
 from readroom.core.quoting import joined, quote
 from readroom.core.stores.base import Source
-from readroom.core.text import encodings, hashes
+from readroom.core.text import encodings, hashes, hidden
 from readroom.core.text.select import Frame, Page, along, forward, weight
 from readroom.core.values import Kind, Omission, ReadRequest, ReadResult, Warn
 from readroom.core.values.files import CONTENTS_WORD, PartView, ShownDocument
@@ -37,7 +38,7 @@ from readroom.documents.formats import OTHER_COPY, Encrypted, NoSuchColumn, Unre
 from readroom.documents.formats.page_ranges import Pick
 from readroom.documents.limits import DOCUMENT_IMAGES, DOCUMENT_PATIENCE
 from readroom.documents.reading.cache import DocumentCache, Reading
-from readroom.documents.reading.parts import PartContent, PartLines, Parts
+from readroom.documents.reading.parts import PartContent, PartLines, Parts, region_of
 from readroom.documents.reading.withheld import denied_in
 
 _LOCKED_ADVICE = "Ask the user for a copy without a password, or for an export as text."
@@ -66,6 +67,8 @@ def read_document(
     request = job.request
     if (request.limit or 1) < 0:
         raise negative_limit(request.limit, next_request=replace(request, limit=None))
+    if request.view == "image" and not job.cap.images:
+        raise _unseen(request)
     within = job.deadline.of_work(services.limits.document_timeout_s, DOCUMENT_PATIENCE)
     denies = denied_in(services.guard, source, request.path)
     documents = services.documents()
@@ -75,6 +78,18 @@ def read_document(
         if known is not None and reading.digits.startswith(known):
             return replace(base, not_modified=True)
         return _Shown(reading, recognised, services.limits, job, base).result()
+
+
+def _unseen(request: ReadRequest) -> BadValue:
+    """The refusal of pictures to a client that would send their bytes as text, or none of them."""
+    pages = None if request.pages is None else request.pages.partition("!")[0] or None
+    return BadValue(
+        "view",
+        "image",
+        "would show nothing: this client does not pass on images",
+        "Read the text.",
+        next_request=replace(request, view="text", pages=pages),
+    )
 
 
 DOCUMENT_SHOWN_HEADINGS = 40
@@ -98,6 +113,7 @@ class _Shown:
     ) -> None:
         request, cap = job.request, job.cap
         self._reading = reading
+        self._sees = cap.images
         self._format = recognised.format
         assert cap.measure.parts is not None, "the contract reads documents part by part"
         self._measure = cap.measure.parts
@@ -138,6 +154,7 @@ class _Shown:
             following = self._shown_pick(pick, picks[at + 1 :])
             if following is not None:
                 break
+        self._omit_figures()
         document = ShownDocument(self._format, str(self._unit), self._total, self._parts, *contents)
         return replace(
             self._base,
@@ -145,7 +162,7 @@ class _Shown:
             omitted=self._omitted,
             uncut=self._uncut,
             next=self._rest_of_cuts() or following,
-            warnings=self._warnings[:MAX_WARNINGS],
+            warnings=hidden.first_told((*self._warnings, *self._of_titles()), MAX_WARNINGS),
         )
 
     # --- which parts --------------------------------------------------------------------------
@@ -155,9 +172,25 @@ class _Shown:
         if request.pages is None:
             return [Pick(1, self._total)] if self._total else []
         try:
-            return page_ranges.parse(request.pages, self._unit, self._total, self._titles)
+            picks = page_ranges.parse(request.pages, self._unit, self._total, self._titles)
         except page_ranges.BadPages as error:
             raise self._no_such_part(error) from None
+        if request.view != "image" and any(pick.area and pick.area.region for pick in picks):
+            raise BadValue(
+                "pages",
+                request.pages[:80],
+                "names a region, and only pictures have one",
+                'Send view="image".',
+                next_request=self._as_picture(picks),
+            )
+        return picks
+
+    def _as_picture(self, picks: Sequence[Pick]) -> ReadRequest:
+        """The request for a picture, or for the whole page where there is none."""
+        can = registry.table().rows[self._format].has_pictures
+        plain = [Pick(pick.first, pick.last) for pick in picks]
+        pages = self._written(picks if can else plain)
+        return replace(self._request, pages=pages, view="image" if can else "text", offset=None, column=1)
 
     def _no_such_part(self, error: page_ranges.BadPages) -> BadRange:
         request = self._request
@@ -246,6 +279,9 @@ class _Shown:
             notes=notes,
             images=images,
             total_known=part.total_known,
+            figures=part.figures if text.first == 1 else 0,
+            drawn=part.drawn,
+            region=str(region_of(content.area)) if self._request.view == "image" else "",
         )
         frame = Frame(
             self._room - self._measure.part(head, str(self._unit), self._total),
@@ -335,6 +371,11 @@ class _Shown:
             return page
         raise past_column(request, text.first, total, total_lines=text.total)
 
+    def _of_titles(self) -> list[Warn]:
+        """Warnings about the words of a document beside its lines."""
+        words = (word for part in self._parts for word in (part.title, part.header or "", *part.notes))
+        return hidden.in_names(words, limit=MAX_WARNINGS)
+
     def _take(self, head: PartView, page: Page, frame: Frame, content: PartContent) -> None:
         room = frame.room - weight(page, frame)
         page, rows = content.text.placed(page)
@@ -403,6 +444,16 @@ class _Shown:
             known_hash=None,
         )
         self._omitted.append(Omission("lines", first, last, "output", part=number, request=rest))
+
+    def _omit_figures(self) -> None:
+        """Name the call that shows the figures of the pages of this reply."""
+        parts = [part for part in self._parts if part.figures]
+        if not parts or not self._sees:
+            return
+        pages = self._written([Pick(part.number, part.number) for part in parts])
+        request = ReadRequest(self._request.path, pages=pages, view="image")
+        count = sum(part.figures for part in parts)
+        self._omitted.append(Omission("figures", 1, count, "view", part=parts[0].number, request=request))
 
     # --- failures -----------------------------------------------------------------
 

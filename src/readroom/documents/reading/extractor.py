@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TypeVar, final
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from readroom.core.deadline import Deadline
 from readroom.core.errors import StoreFailed, TimedOut
@@ -111,6 +111,7 @@ class Extractor:
             formulas=area is not None and area.formulas,
             columns="" if area is None else area.columns,
             text_only=text_only,
+            region=None if area is None or area.region is None else list(astuple(area.region)),
         )
         self._tell(json.dumps(ask).encode() + b"\n")
         extracted, blob = self._answer(Extracted, deadline)
@@ -214,6 +215,8 @@ class Extractor:
             extracted.total_known,
             extracted.naming,
             extracted.rows,
+            max(0, extracted.figures),
+            extracted.drawn,
         )
         if not extracted.left_out:
             return part

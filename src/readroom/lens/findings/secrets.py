@@ -7,11 +7,13 @@ secrets. Nothing is verified, so nothing leaves the machine.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
+import msgspec
 import re2
 
 from readroom.core.errors import MissingProgram
@@ -40,40 +42,70 @@ _WINDOWS_OF_LINE = 200
 """Places searched in one line: a minified megabyte has thousands of possible secrets."""
 
 
+_MARK_ROUNDS = 5_000
+"""Rounds of hashing for a mark, which make guessing a secret by its mark slow."""
+
+_MARK_BYTES = 4
+_REMEMBERED = 10_000
+
+
+@lru_cache(_REMEMBERED)
+def mark_of(secret: str) -> str:
+    """Digits by which a secret is known again, and from which it cannot be read."""
+    data = secret.strip().strip("'\"`").encode("utf-8", "surrogatepass")
+    return hashlib.pbkdf2_hmac("sha256", data, b"readroom", _MARK_ROUNDS, _MARK_BYTES).hex()
+
+
+class Found(msgspec.Struct, frozen=True):
+    """The secrets of one line: their kinds, each once, and the mark of the longest."""
+
+    kinds: tuple[str, ...] = ()
+    mark: str = ""
+
+
+_NOTHING = Found()
+
+
 class SecretScanner:
     """Finds the kinds of secrets in a line."""
 
     def __init__(self) -> None:
         """Load the library. Raises MissingProgram."""
         self._detectors = _detectors()
-        self._answers: dict[int, tuple[str, ...]] = {}
+        self._answers: dict[int, Found] = {}
 
-    def kinds(self, file: str, line: str) -> tuple[str, ...]:
-        """The kinds of secrets in one line of `file`, each once."""
+    def found(self, file: str, line: str) -> Found:
+        """The secrets in one line of `file`."""
         if not _MAYBE.search(line):
-            return ()
+            return _NOTHING
         key = hash((file, line)) if len(line) < _WINDOW else None
         if key is not None and key in self._answers:
             return self._answers[key]
-        kinds = tuple(dict.fromkeys(kind for piece in _pieces(line) for kind in self._of(file, piece)))
-        if key is not None and len(self._answers) < 10_000:
-            self._answers[key] = kinds
-        return kinds
+        secrets = [secret for piece in _pieces(line) for secret in self._of(file, piece)]
+        found = _NOTHING
+        if secrets:
+            longest = max((value for _, value in secrets), key=len)
+            found = Found(tuple(dict.fromkeys(kind for kind, _ in secrets)), mark_of(longest))
+        if key is not None and len(self._answers) < _REMEMBERED:
+            self._answers[key] = found
+        return found
 
-    def _of(self, file: str, text: str) -> list[str]:
-        kinds = []
+    def _of(self, file: str, text: str) -> list[tuple[str, str]]:
+        """The kinds and the texts of the secrets in a text."""
+        found = []
         for detector in self._detectors:
             # `analyze_string` never verifies: that would send keys to the services that they are for.
             # The detector of keywords needs the name of the file, and cannot verify.
             if type(detector).__name__ == "KeywordDetector":
                 secrets = detector.analyze_line(filename=_name(file), line=text, line_number=1)
-                real = any(_is_real(secret.secret_value or "", text) for secret in secrets)
+                values = [secret.secret_value or "" for secret in secrets]
+                real = [value for value in values if _is_real(value, text)]
             else:
                 shape = _SHAPES.get(type(detector).__name__)
-                real = any(shape is None or shape.search(secret) for secret in detector.analyze_string(text))
+                real = [one for one in detector.analyze_string(text) if shape is None or shape.search(one)]
             if real:
-                kinds.append(str(detector.secret_type))
-        return kinds
+                found.append((str(detector.secret_type), max(real, key=len)))
+        return found
 
 
 _CODE = re.compile(

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from readroom.core.formats.kinds import IMAGE_TYPES, UNKNOWN, is_archive_name, recognise, sniff
+from readroom.core.formats.kinds import PICTURE_TYPES, UNKNOWN, is_archive_name, recognise, sniff
 from readroom.core.formats.registry import table
 from readroom.core.limits import HEAD_BYTES
 from readroom.core.paths import BORDER
@@ -300,7 +300,7 @@ def _attached(number: int, title: str, attachment: Attachment) -> Part:
     data = attachment.data()
     head = data[:HEAD_BYTES]
     media = sniff(head)
-    if media is not None and media.name in IMAGE_TYPES:
+    if media is not None and media.name in PICTURE_TYPES:
         return Part(number, title, (), pictures=[Picture(data, media.name)])
     recognised = recognise(attachment.name.lower(), head)
     form = "" if recognised is None else recognised.format
