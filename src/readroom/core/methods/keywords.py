@@ -77,7 +77,7 @@ class ReadKeywords(TypedDict, total=False):
     symbol: str | None
     """One definition, like Class.method."""
 
-    view: Literal["text", "outline", "full_outline", "formulas", "image"] | None
+    view: Literal["text", "outline", "full_outline", "formulas", "image", "not_shown"] | None
     """outline: list definitions; formulas: show those of a workbook (by default 'text')."""
 
     known_hash: str | None
