@@ -93,7 +93,7 @@ def test_details_follow_where_they_are_asked_for(home: Path, tmp_path: Path, cli
 def test_a_machine_without_sessions_is_told_where_was_looked(home: Path, cli: Cli) -> None:
     done = cli.bare("audit")
     assert done.code == ExitCode.NOTHING_FOUND
-    assert "~/.claude/projects" in done.out
+    assert "~/.claude/projects" in done.err
     assert "No sessions since" in done.err
     assert "input" not in done.out
 

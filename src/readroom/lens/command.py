@@ -118,8 +118,8 @@ def _audit(
             lines += [words.report(totals, width, limit if details or paths else None, with_secrets)]
         if old is not None:
             lines += ["", *compared(old, totals)]
-        if lines:
-            _write("\n".join(lines))
+        if lines:  # where it looked belongs to the complaint that nothing was there
+            _write("\n".join(lines), to_log=not (totals.sessions or paths or old))
     if not paths and not totals.sessions:
         output.complain(f"No sessions {chosen.period}found.")
     failing = {gate.kind for gate in asked if gate.failed(totals)}
