@@ -14,11 +14,11 @@ import io
 import os
 import secrets
 import tarfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Protocol
 
 from readroom.core.errors import NoPermission, ReadroomError, StoreFailed
-from readroom.core.paths import ROOT, WorkPath, basename, join, parent
+from readroom.core.paths import ROOT, WorkPath, ancestors, basename, join, parent
 from readroom.core.stores.base import (
     Change,
     Leftover,
@@ -87,7 +87,8 @@ class Changing:
         self._names: list[str] = []
         self._steps: list[ScriptStep] = []
         self._sent: list[WorkPath] = []
-        self._inside: list[RemoveEntry] = []
+        self._inside: list[tuple[RemoveEntry, frozenset[WorkPath]]] = []
+        self._gone: set[WorkPath] = set()
         self._made: set[WorkPath] = set()
         self._folders_of: dict[WorkPath, str] = {}
         self._new: list[str] = []
@@ -120,6 +121,7 @@ class Changing:
                 at_a, at_b = (f"is {name} '{found.inode} {found.device}'" for name in (a, b))
                 back = f"{at_a} || {{ {at_b} && none {a} && mv -- {b} {a}; }} || left"
                 self._steps.append(ScriptStep(step, back, done=at_b))
+                self._gone.add(place.real)
             case MakeEntry():
                 self._folders(place)
                 self._folder(place.real)
@@ -154,7 +156,8 @@ class Changing:
 
     def _remove(self, change: RemoveEntry, place: EnvironmentPlace) -> None:
         if change.inside is not None:
-            self._inside.append(change)
+            self._inside.append((change, frozenset(self._gone)))
+        self._gone.add(place.real)
         name, old, found = self._name(place.real), self._beside(place.real, "old"), change.found
         same = self._same(name, found, change.expected)
         step = f"{same} && aside {name} {old} '{found.inode} {found.device}'"
@@ -252,8 +255,8 @@ class Changing:
     # --- making -------------------------------------------------------------------------------
 
     def _make(self, changes: Sequence[Change]) -> None:
-        for change in self._inside:
-            self._require_inside(change)
+        for change, gone in self._inside:
+            self._require_inside(change, gone)
         script, about = self._script(changes[0]), changes[0].place.real
         first, second = self._as_sent(script.first()), script.second()
         try:
@@ -319,10 +322,15 @@ class Changing:
             problem = f"another change in its folder was cut off, or is at work: {former}"
             self._shell.tell(Leftover(WorkPath(name), problem))
 
-    def _require_inside(self, change: RemoveEntry) -> None:
+    def _require_inside(self, change: RemoveEntry, gone: Container[WorkPath]) -> None:
+        """Look at a folder as it will be when it is removed, without what earlier changes take out of it."""
         place = change.place
         assert isinstance(place, EnvironmentPlace)
-        now = {path: as_inside(seen.stat) for path, seen in below(everything(place.store, place.real))}
+        now = {}
+        for path, seen in below(everything(place.store, place.real)):
+            real = join(place.real, path)
+            if real not in gone and not any(above in gone for above in ancestors(real)):
+                now[path] = as_inside(seen.stat)
         if now != change.inside:
             raise Moved
 
