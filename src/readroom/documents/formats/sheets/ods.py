@@ -7,6 +7,7 @@ and written out only if requested. Libraries write out a whole document when the
 from __future__ import annotations
 
 import io
+import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ from typing import Any
 from lxml import etree
 from msgspec import Struct
 
+from readroom.core.paths import BORDER
 from readroom.documents.formats import Area, Part, Unreadable, archives, omission_note, told, xml
 from readroom.documents.formats.archives import ANOTHER_COPY, Archive
 from readroom.documents.formats.elements import Element, local
@@ -53,6 +55,9 @@ _BESIDE = {
     "{urn:oasis:names:tc:opendocument:xmlns:script:1.0}event-listener": "macro",
 }
 """Elements that are counted, and their names."""
+
+_MEMBERS = frozenset(f"{DRAW}{name}" for name in ("image", "object", "object-ole"))
+"""Those that refer to a member of the package."""
 
 _COLUMN = "hidden column"
 _UNSEEN = ("collapse", "filter")
@@ -168,6 +173,8 @@ def _of_workbook(archive: Archive) -> Counter[str]:
 def _words(element: Element) -> str:
     """The words of what is not shown; of a link its target, of a name what it stands for."""
     target = element.get(_HREF, "")
+    if element.tag in _MEMBERS and target and ":" not in target:
+        return f"{BORDER}/{posixpath.normpath(target)}"
     name = element.get(f"{TABLE}name", "")
     for attribute in ("cell-range-address", "expression", "target-range-address"):
         target = target or element.get(f"{TABLE}{attribute}", "")
