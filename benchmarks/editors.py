@@ -58,9 +58,9 @@ def _readroom(folder: Path, jobs: Sequence[Job], *, named: bool) -> Answers:
     with Workspace(folder) as workspace:
         for job in jobs:
             known = hashlib.sha256((folder / job.path).read_bytes()).hexdigest()
-            asked = {"encoding": job.encoding} if named else {}
+            asked = job.encoding if named else None
             try:
-                workspace.edit(job.path, known, [{"old_text": job.old, "new_text": job.new}], **asked)
+                workspace.edit(job.path, known, [{"old_text": job.old, "new_text": job.new}], encoding=asked)
                 found.append(None)
             except ReadroomError as error:
                 found.append(error.code)

@@ -32,6 +32,7 @@ SUITES = (
     "huge",
     "keeping",
     "buckets",
+    "references",
 )
 
 

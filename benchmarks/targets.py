@@ -26,6 +26,9 @@ SECOND_SEARCH = 0.6
 COMMON_WORD = 0.05
 """The first 200 matches in path order, to rg printing all."""
 
+REFERENCES = 2.0
+"""A page of references, to the search and a parse of the files that match."""
+
 LISTING = 1.3
 """The default page of a folder, to scandir sorted."""
 LISTING_TOKENS = 1 / 80

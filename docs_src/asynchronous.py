@@ -16,6 +16,8 @@ async def main(folder: str) -> None:
         )
         print(read.text)
         print(found.text)
+        async for page in (await workspace.grep("shipping", limit=2)).pages():
+            print(page.text.splitlines()[-1])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""readroom from Python: read, follow `next`, and meet a refusal.
+"""readroom from Python: read, page through a log, and meet a refusal.
 
 python docs_src/library.py FOLDER
 """
@@ -7,24 +7,19 @@ from __future__ import annotations
 
 import sys
 
-from readroom import Denied, Reply, Workspace
-
-
-def pages(workspace: Workspace, path: str) -> list[Reply]:
-    """The file from its first line to its last, a reply at a time."""
-    found = [workspace.read(path, offset=1)]
-    while call := found[-1].facts["next"]:
-        assert isinstance(call, dict)
-        found.append(workspace.call(call["tool"], call["arguments"]))
-    return found
+from readroom import Denied, Workspace
 
 
 def main(folder: str) -> None:
     with Workspace(folder) as workspace:
         reply = workspace.read("logs/orders.log", limit=2)
         print(reply.text)
+        print(reply.tokens, "tokens; next:", reply.next)
 
-        print(len(pages(workspace, "logs/orders.log")), "replies hold the whole log")
+        pages = 0
+        for page in workspace.read("logs/orders.log", offset=1).pages():
+            pages += not page.is_error
+        print(pages, "replies hold the whole log")
 
         try:
             workspace.read(".env")

@@ -37,11 +37,11 @@ def folder(tmp_path: Path) -> Path:
 
 def test_every_method_of_a_workspace_that_works_is_awaitable_with_the_same_arguments() -> None:
     """Those without work of their own are reached through the attribute `workspace`."""
-    methods = {name: one for name, one in vars(Workspace).items() if inspect.isfunction(one)}
+    methods = dict(inspect.getmembers(Workspace, inspect.isfunction))
     replies = {name for name, one in methods.items() if one.__annotations__.get("return") == "Reply"}
     names = {name for name in replies if not name.startswith("_")} - {"refuse"}
     assert {"read", "grep", "list", "edit", "write", "run", "perform", "call"} <= names
-    assert names <= set(vars(AsyncWorkspace))
+    assert names <= set(dir(AsyncWorkspace))
     for name in names:
         ours, theirs = getattr(AsyncWorkspace, name), getattr(Workspace, name)
         assert inspect.iscoroutinefunction(ours), name

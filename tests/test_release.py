@@ -14,6 +14,8 @@ from typing import Any
 
 import yaml
 
+from readroom.cli import early
+from readroom.cli.commands import COMMANDS
 from readroom.core import config
 from readroom.core.limits import HTTP_PORT
 from readroom.core.release import VERSION
@@ -50,6 +52,35 @@ def test_every_file_says_the_version() -> None:
     assert tomllib.loads(text("pyproject.toml"))["project"]["version"] == VERSION
     assert f"ARG VERSION={VERSION}\n" in text("Dockerfile")
     assert f"image: readroom:{VERSION}\n" in text("deploy/kubernetes.yaml")
+
+
+def test_the_card_of_the_server_keeps_the_rules_of_the_registry() -> None:
+    """Those of its schema of 2025-12-11 that concern this card, in our words."""
+    card = json.loads(text("server.json"))
+    assert card["$schema"].endswith("/schemas/2025-12-11/server.schema.json")
+    assert set(card) <= {"$schema", "name", "title", "description", "version", "packages"}
+    assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", card["name"])
+    assert 3 <= len(card["name"]) <= 200
+    assert 1 <= len(card["title"]) <= 100
+    assert 1 <= len(card["description"]) <= 100
+    for package in card["packages"]:
+        assert {"registryType", "identifier", "version", "transport"} <= set(package)
+        assert re.fullmatch(r"\d+\.\d+\.\d+", package["version"])
+        assert package["transport"] == {"type": "stdio"}
+        for argument in package["packageArguments"]:
+            assert argument["type"] == "positional"
+            assert {"value", "valueHint"} & set(argument)
+            assert argument.get("format", "string") in ("string", "number", "boolean", "filepath")
+
+
+def test_what_the_card_starts_is_a_command() -> None:
+    (package,) = json.loads(text("server.json"))["packages"]
+    name = json.loads(text("server.json"))["name"]
+    assert f"<!-- mcp-name: {name} -->" in text("README.md"), "the registry looks for it in the package"
+    words = [one.get("value", ".") for one in package["packageArguments"]]
+    assert package["identifier"] == tomllib.loads(text("pyproject.toml"))["project"]["name"]
+    assert words[0] in COMMANDS
+    assert early.understood(words[1:]) == early.Plain(".")
 
 
 def test_the_image_is_labelled_as_the_registry_names_it() -> None:

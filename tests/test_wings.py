@@ -45,6 +45,7 @@ FLOORS: Mapping[str, int] = {
     "core.quoting": 0,
     "core.parquet": 0,
     "core.release": 0,
+    "core.tasks": 0,
     # pure
     "core.moments": 1,
     "core.paths": 1,
@@ -66,6 +67,7 @@ FLOORS: Mapping[str, int] = {
     "core.engine": 4,
     "core.review": 4,
     "core.since": 4,
+    "core.methods": 5,
     "core.config": 5,
     "core.workspace": 5,
     "core.async_workspace": 5,

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from benchmarks import targets
 from benchmarks.measure import ROOT, Record, met, seconds
 from benchmarks.suites.serving import load_of_machine
-from readroom import Workspace
+from readroom import OneEdit, Workspace
 from readroom.core import config
 from readroom.core.history.records import Draft
 from readroom.core.history.settings import HistoryPolicy
@@ -90,7 +90,7 @@ def _edits(record: Record, name: str, folder: Path) -> list[str]:
         for kind in ("off", "on") if turn % 2 else ("on", "off"):
             workspace = (without if kind == "off" else with_it)[0]
             old, new = (f"line 250 {'x' * (number % 40)}of" for number in (turn, turn + 1))
-            edit = {"old_text": old, "new_text": new}
+            edit: OneEdit = {"old_text": old, "new_text": new}
             start = clock()
             reply = workspace.edit("a.txt", known[kind], [edit])
             spent[kind].append(clock() - start)

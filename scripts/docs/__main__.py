@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from scripts import manpage, prepared
+from scripts import manpage, methods, prepared
 from scripts.docs import charts, contracts
 from scripts.docs.pages import ROOT, generated, stale, text_of
 
@@ -23,6 +23,7 @@ def main(arguments: list[str]) -> int:
     drawn = charts.stale()
     if not manpage.PAGE.exists() or text_of(manpage.PAGE) != manpage.text():
         drawn[manpage.PAGE] = manpage.text()
+    drawn |= methods.stale()
     if "--check" not in arguments:
         for chart, text in drawn.items():
             print(f"writing {chart.name}")

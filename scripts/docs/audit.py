@@ -17,6 +17,7 @@ from readroom.lens.normal_form import KINDS
 from readroom.lens.replay import FITTING
 from readroom.lens.report import Totals, terminal
 from scripts.docs.tables import fenced, table
+from tests.lens import truth
 from tests.lens.ground_truth import SESSIONS, Compared, compare, unpacked
 from tests.lens.project import restored
 
@@ -67,7 +68,7 @@ def audit_example() -> str:
     with tempfile.TemporaryDirectory() as folder:
         for part in audit.one_by_one(unpacked("qwen-code/tools", Path(folder)), Options()):
             totals.add(part)
-    text = terminal.summary(totals, 2, True)
+    text = terminal.report(totals, 100, 2, True)
     return fenced("$ readroom audit ~/.qwen/projects/-home-dev-shop --limit 2\n" + text)
 
 
@@ -106,9 +107,20 @@ def audit_replays() -> str:
     return table(heads, rows)
 
 
+def audit_truth() -> str:
+    """What was found, missed and false in the recorded sessions, by kind and client."""
+    with tempfile.TemporaryDirectory() as folder:
+        rows = truth.table(Path(folder))
+    return table(
+        ["Finding", "Client", "Found", "Missed", "False"],
+        [[f"`{one.kind}`", one.client, *map(str, (one.found, one.missed, one.false))] for one in rows],
+    )
+
+
 BLOCKS: Mapping[str, Callable[..., str]] = {
     "audit-clients": audit_clients,
     "audit-findings": audit_findings,
+    "audit-truth": audit_truth,
     "audit-rows": audit_rows,
     "audit-example": audit_example,
     "audit-fitting": audit_fitting,

@@ -72,7 +72,7 @@ SECTIONS: Mapping[str, tuple[str, str, str]] = {
         "Project",
         "How it is made, and how to take part.",
         """
-        design/architecture design/changing design/other-machines design/charts design/site
+        design/architecture design/languages design/changing design/other-machines design/charts design/site
         design/dismissed project/CHANGELOG
         project/SECURITY project/CONTRIBUTING project/benchmarks/README
         """,

@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     from readroom.core.deadline import Deadline as Deadline
     from readroom.core.errors import *
     from readroom.core.limits import Limits as Limits
+    from readroom.core.methods.keywords import OneChange as OneChange
+    from readroom.core.methods.keywords import OneEdit as OneEdit
     from readroom.core.values import Call as Call
     from readroom.core.values import Image as Image
+    from readroom.core.values import Pages as Pages
     from readroom.core.values import Reply as Reply
     from readroom.core.workspace import Workspace as Workspace
 
@@ -42,6 +45,9 @@ _ELSEWHERE = {
     "Deadline": "readroom.core.deadline",
     "Image": "readroom.core.values",
     "Limits": "readroom.core.limits",
+    "OneChange": "readroom.core.methods.keywords",
+    "OneEdit": "readroom.core.methods.keywords",
+    "Pages": "readroom.core.values",
     "Reply": "readroom.core.values",
     "Workspace": "readroom.core.workspace",
 }

@@ -207,9 +207,9 @@ def test_an_audit_that_finds_no_session_says_where_it_looked(
     monkeypatch.chdir(cli.root)
     done = cli.bare("audit", "--here")
     assert (done.code, done.out) == (1, "")
-    assert "No sessions of this folder found in " in done.err
-    assert "nobody" in done.err
-    assert "~/.claude/projects" in cli.bare("audit").err
+    assert "No sessions found." in done.err
+    assert "not there: ~/projects/" in done.err
+    assert "~/sessions" in cli.bare("audit").err
     assert "Nothing was found" not in done.err
 
 

@@ -75,10 +75,7 @@ def test_every_command_has_help_and_exit_codes(cli: Cli, name: str) -> None:
         done = cli.bare(name, flag)
         assert done.code == 0
         assert done.out.startswith(f"Usage: readroom {name} ")
-        if name == "run":
-            assert f"  {OF_RUN}" in done.out
-        else:
-            assert all(f"  {code.value}  {text}" in done.out for code, text in MEANING.items())
+        assert (OF_RUN if name == "run" else "Exit codes: `readroom --help` lists them.") in done.out
 
 
 def test_help_names_every_command(cli: Cli) -> None:

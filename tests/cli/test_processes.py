@@ -17,6 +17,7 @@ import pytest
 
 from tests.cli.running import COMMAND, run
 from tests.each import each
+from tests.suites import needs
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 HOSTILE = "\x1b]0;title\x07 \x1b[2J \x9b31m \r over \u202e back\n"
@@ -75,7 +76,22 @@ def test_the_version_is_the_packages(root: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "offered"),
-    [("readroom re", "read"), ("readroom ls --so", "--sort"), ("readroom ls --sort m", "mtime")],
+    [
+        ("readroom re", "read"),
+        ("readroom ls --so", "--sort"),
+        ("readroom ls --sort m", "mtime"),
+        ("readroom connect cl", "claude-code"),
+        ("readroom doctor --client cu", "cursor"),
+        ("readroom call grep", "grep_files"),
+        pytest.param("readroom call --contract everruns re", "read_file", marks=needs("contracts")),
+        ("readroom call --contract in", "inspect_agents"),
+        pytest.param("readroom token create x --tool app", "apply_patch", marks=needs("server")),
+        pytest.param("readroom ledger totals --tool read", "read_file", marks=needs("server")),
+        pytest.param("readroom ledger export --format p", "parquet", marks=needs("server")),
+        ("readroom grep x --type kot", "kotlin"),
+        ("readroom refs x --kinds d", "definition"),
+        pytest.param("readroom audit --fail-on secrets,re", "secrets,repeated", marks=needs("lens")),
+    ],
 )
 def test_completion_offers_commands_options_and_values(root: Path, words: str, offered: str) -> None:
     """Through the installed name, by which the shell's function calls it."""

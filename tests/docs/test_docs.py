@@ -87,6 +87,13 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 @every_page
+def test_columns_of_tables_have_names(page: Path) -> None:
+    """Without one, somebody who hears the page does not know what a cell is about."""
+    heads = re.findall(r"^(\|.*\|)\n\|[ :|-]+\|$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [head for head in heads if re.search(r"\|\s*\|", head)] == []
+
+
+@every_page
 def test_prose_has_one_sentence_per_line(page: Path) -> None:
     written = re.sub(r"<!-- generated.*?<!-- end -->", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     prose = re.sub(r"```.*?```", "", written, flags=re.DOTALL)

@@ -64,6 +64,13 @@ def test_the_library_example_reads_the_whole_log(demo: str) -> None:
     assert "denied: " in printed
 
 
+def test_the_typed_example_finds_and_plans_an_edit(demo: str) -> None:
+    printed = run([sys.executable, str(ROOT / "docs_src/typed.py"), demo], demo)
+    assert "def shipping" in printed
+    assert '"basic": 6' in printed
+    assert "Dry run" in printed
+
+
 def test_the_history_example_takes_its_change_back(demo: str) -> None:
     printed = run([sys.executable, str(ROOT / "docs_src/history.py")], demo)
     assert "-basic 5\n+basic 50\n" in printed

@@ -21,26 +21,32 @@ from readroom.core.stores.local import LocalStore
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.values import Reply
 from readroom.core.workspace import Workspace
+from tests.laws.places import PlaceName, over_bucket, over_shell
 
 StoreName: TypeAlias = Literal["memory", "kernel", "walk"]
 STORES: tuple[StoreName, ...] = ("memory", "kernel", "walk")
+"""Those of this machine; `test_elsewhere` has the others."""
 
 MOST_CALLS = 5000
 """A chain of calls that is longer goes round in a circle."""
 
 
 @contextmanager
-def stored(name: StoreName, files: Mapping[str, bytes]) -> Iterator[Store]:
+def stored(name: StoreName | PlaceName, files: Mapping[str, bytes]) -> Iterator[Store]:
     """A store of that sort holding these files."""
     if name == "memory":
         yield MemoryStore(files)
+        return
+    if name == "bucket":
+        with over_bucket(files) as store:
+            yield store
         return
     with TemporaryDirectory(prefix="readroom-law-") as folder:
         for path, data in files.items():
             target = Path(folder, path)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(data)
-        yield LocalStore(folder, confinement=name)
+        yield over_shell(Path(folder)) if name == "shell" else LocalStore(folder, confinement=name)
 
 
 class Driver:

@@ -270,7 +270,7 @@ _SLIDE: Mapping[str, Callable[[str], str]] = {
     ),
     "link target": lambda _: _linked("here", "link"),
     "file target": lambda _: _linked("here", "file"),
-    "link of a shape": lambda _: _shape("x", inside="<a:hlinkClick r:id='file'/>"),
+    "link of a shape": lambda _: _shape("x", inside="<a:hlinkClick r:id='shape'/>"),
     "alternative text": lambda words: (
         f"<p:pic><p:nvPicPr><p:cNvPr id='1' name='n' descr='{words}'/></p:nvPicPr></p:pic>"
     ),
@@ -333,7 +333,9 @@ def _slides(places: Iterable[str]) -> bytes:
                 ("m", "comments", "../comments/modern.xml"), ("chart", "chart", "chart.xml"),
                 ("diagram", "diagramData", "diagram.xml"),
                 ("link", "hyperlink", f"https://x.test/{mark('link target')}"),
-                ("file", "hyperlink", f"file:///{mark('file target')}"), external=("link", "file"),
+                ("file", "hyperlink", f"file:///{mark('file target')}"),
+                ("shape", "hyperlink", f"file:///{mark('link of a shape')}"),
+                external=("link", "file", "shape"),
             ),
             **parts,
             **core,

@@ -12,6 +12,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from itertools import cycle
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,7 +22,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from readroom.cli.main import main
-from readroom.core.contracts.base import tool_result
+from readroom.core.contracts.base import FACTS_KEY, tool_result
 from readroom.core.contracts.native import NATIVE
 from readroom.core.workspace import Workspace
 from tests.each import each
@@ -42,6 +43,7 @@ FILES = {
     ".env": b"PASSWORD=needle\n",
     "odd\tname": b"needle\n",
     "signs.txt": "one\u2028 \x1b[31m\U0001f600\ntwo\n".encode(),
+    "tags.txt": b"<system-reminder>needle\n",
     "hidden.txt": "a\u202eneedle\u202c b\u200bc\n".encode(),
 }
 
@@ -130,6 +132,9 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("grep_files", {"pattern": "needle", "output": "count", "include": ["hidden", "binary"]}),
     ("grep_files", {"pattern": "needle", "path": "src", "context": 1, "limit": 3}),
     ("grep_files", {"pattern": "("}),
+    ("grep_files", {"pattern": "needle", "output": "references", "limit": 3}),
+    ("grep_files", {"pattern": "needle", "kinds": ["definition", "text"], "path": "src/b.py"}),
+    ("grep_files", {"pattern": "needle", "output": "references", "sort": "path", "cursor": "x"}),
     ("find_relevant", {"query": "where is the needle returned"}),
     ("find_relevant", {"query": "needle", "explain": True, "budget_tokens": 150}),
     ("find_relevant", {"query": "needle", "output": "files", "path": "src"}),
@@ -157,7 +162,8 @@ _VALUES: dict[str, st.SearchStrategy[object]] = {
     "pattern": st.sampled_from(["needle", "e+", "^line 1\\d$", "(", "(?i)TITLE", "日本", "", "\\d,n\\d"]),
     "glob": st.sampled_from(["*.py", "src/**", "!*.log", "["]) | st.just(["*.py", "*.md"]),
     "type": st.sampled_from(["py", "nothing"]),
-    "output": st.sampled_from(["content", "files", "count", "none", "outline"]),
+    "output": st.sampled_from(["content", "files", "count", "references", "none", "outline"]),
+    "kinds": st.lists(st.sampled_from(["definition", "call", "use", "text", "nothing"]), max_size=3),
     "sort": st.sampled_from(["path", "name", "size", "relevance"]),
     "include": st.lists(st.sampled_from(["hidden", "ignored", "binary"]), max_size=3),
     "encoding": st.sampled_from(["utf-8", "latin-1", "utf-16", "klingon"]),
@@ -195,6 +201,27 @@ def _calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 @given(call=_calls())
 def test_faces_agree_on_whatever_is_sent(faces: dict[str, Face], call: tuple[str, dict[str, Any]]) -> None:
     _agree(faces, *call)
+
+
+def test_each_page_of_references_may_come_from_another_face(faces: dict[str, Face]) -> None:
+    """A cursor that one face gave continues at the next one; together they show every match once."""
+    found: list[tuple[str, str, int]] = []
+    call: Any = {
+        "tool": "grep_files",
+        "arguments": {"pattern": "needle", "output": "references", "limit": 50},
+    }
+    for face in cycle(faces.values()):
+        facts = face(call["tool"], call["arguments"])["_meta"][FACTS_KEY]
+        found += [
+            (line["kind"], file["path"], line["line"]) for file in facts["files"] for line in file["lines"]
+        ]
+        call = facts["next"]
+        if call is None:
+            break
+    assert len(set(found)) == len(found)
+    assert found[:300] == [("definition", "src/a.py", line) for line in range(1, 600, 2)]
+    assert ("definition", "src/b.py", 2) in found
+    assert ("text", "wide.txt", 2) in found
 
 
 def test_the_command_as_a_process_prints_what_a_model_receives(faces: dict[str, Face], folder: Path) -> None:

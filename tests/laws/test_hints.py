@@ -28,6 +28,7 @@ from tests.documents.reading.making import code, markdown, notebook, pdf, printe
 from tests.each import each
 from tests.hostile import office
 from tests.laws.driving import STORES, Driver, StoreName, fact, hints
+from tests.laws.places import PlaceName, is_key, over_bucket, over_shell
 from tests.suites import one_of
 
 FILES: dict[str, bytes] = {
@@ -74,12 +75,16 @@ MOST_MISTAKES = 20
 
 
 @contextmanager
-def tree(name: StoreName) -> Iterator[Store]:
+def tree(name: StoreName | PlaceName) -> Iterator[Store]:
     if name == "memory":
         memory = MemoryStore(FILES)
         for path, to in LINKS.items():
             memory.link(path, to)
         yield memory
+        return
+    if name == "bucket":
+        with over_bucket({path: data for path, data in FILES.items() if is_key(path)}) as store:
+            yield store
         return
     with TemporaryDirectory(prefix="readroom-law-") as folder:
         for path, data in FILES.items():
@@ -89,7 +94,7 @@ def tree(name: StoreName) -> Iterator[Store]:
         for path, to in LINKS.items():
             Path(folder, path).symlink_to(to)
         os.mkfifo(Path(folder, "pipe"))
-        yield LocalStore(folder, confinement=name)
+        yield over_shell(Path(folder)) if name == "shell" else LocalStore(folder, confinement=name)
 
 
 @pytest.fixture(scope="module", params=one_of(STORES))

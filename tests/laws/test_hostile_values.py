@@ -79,7 +79,7 @@ def nobody_is_touched(found: Cluster, what: str, answer: Answer) -> None:
         other = one.call("read_file", {"path": "a.txt"})
         assert other.status == 200, (what, other.body)
         assert "ledger" not in other.json["content"][0]["text"], what
-        assert time.monotonic() - began < 5, what
+        assert time.monotonic() - began < 30, what
 
 
 def messages(value: object) -> Iterator[tuple[str, Any]]:

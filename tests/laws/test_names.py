@@ -35,6 +35,7 @@ from tests.contracts.failures import EXAMPLES
 from tests.documents.reading.making import code, notebook
 from tests.each import each
 from tests.laws.driving import STORES, StoreName, stored
+from tests.laws.places import PlaceName, is_key
 
 EVERYDAY = (
     "[id].tsx", "[...slug].ts", "[[...slug]].tsx", "(app)/page.tsx", "app/(shop)/[id]/page.tsx", "@types",
@@ -269,11 +270,12 @@ CONTENT = b"needle one\nsecond\n"
 
 
 @contextmanager
-def room(store: StoreName, name: str, *, mode: str = "sandbox") -> Iterator[Workspace]:
+def room(store: StoreName | PlaceName, name: str, *, mode: str = "sandbox") -> Iterator[Workspace]:
     """A workspace with one file of that name."""
+    assume(store != "bucket" or is_key(name))
     with stored(store, {name: CONTENT}) as held, pytest.MonkeyPatch.context() as patched:
-        assert isinstance(held, (LocalStore, MemoryStore))
-        held.roots = (ROOT, *held.roots)
+        if isinstance(held, (LocalStore, MemoryStore)):
+            held.roots = (ROOT, *held.roots)
         patched.setenv("INSPECT_AGENTS_FS_MODE", mode)
         found = config.load(held)
         with Workspace(held, settings=replace(found, changes=replace(found.changes))) as workspace:

@@ -130,7 +130,7 @@ def nears(draw: st.DrawFn) -> Near | None:
     return Near(file, old, first + 1, said) if _plain(file, old) else None
 
 
-def refusal(file: str, *edits: dict[str, Any]) -> NoMatch:
+def refusal(file: str, *edits: Any) -> NoMatch:
     data = file.encode()
     with Workspace(MemoryStore({"f.txt": data})) as space, pytest.raises(NoMatch) as caught:
         space.edit("f.txt", digest(data), list(edits))

@@ -15,6 +15,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -238,7 +239,7 @@ NAMES = [
 ]  # fmt: skip
 
 
-def _taken(root: Path, include: list[str]) -> list[list[str]]:
+def _taken(root: Path, include: Any) -> list[list[str]]:
     """The files that each tool takes."""
     with Workspace(root) as workspace:
         listed = fact(workspace.list(depth=64, limit=10_000), "entries")

@@ -41,7 +41,21 @@ from readroom.core.values.find import FindInclude
 from readroom.documents.reading.cache import DocumentCache
 from tests.core.engine.serving import job, serving
 from tests.core.formats.packing import PACK
-from tests.laws.trees import ARCHIVES, DOCUMENTS, LINKS, PLAIN, Clock, Made, held, tree, with_members
+from tests.core.stores.bucket.servers import needs_moto
+from tests.laws.trees import (
+    ARCHIVES,
+    DOCUMENTS,
+    HERE,
+    LINKS,
+    ON_DISK,
+    PLAIN,
+    Clock,
+    Made,
+    held,
+    placeable,
+    tree,
+    with_members,
+)
 from tests.suites import daily, whole
 
 MOST_PAGES = 2000
@@ -52,6 +66,11 @@ LOOKS = [*range(1, 16), 20, 25, 30, 40, 50, 60, 80, 100, 150, 200]
 CAPS = [1500, 2500, 6000, 100_000]
 
 ROOMY = Cap(10**8, MEASURE)
+
+
+def marks(store: str, *, late: bool) -> list[pytest.MarkDecorator]:
+    """Of a case that is left to the whole suite, or needs a server."""
+    return [*([whole] if late else []), *([needs_moto] if store == "bucket" else [])]
 
 
 def seen(path: str, include: frozenset[str]) -> bool:
@@ -249,11 +268,17 @@ def listing(store: Store, request: ListRequest, cap: Cap, rng: random.Random | N
     return found
 
 
-@pytest.mark.parametrize("store", ["disk", "memory"])
-@daily(3, "seed", range(20))
+@pytest.mark.parametrize(
+    ("store", "seed"),
+    [
+        pytest.param(store, seed, marks=marks(store, late=seed >= first))
+        for store, first, seeds in (("disk", 3, 20), ("memory", 3, 20), ("shell", 1, 3), ("bucket", 1, 4))
+        for seed in range(seeds)
+    ],
+)
 def test_a_listing_shows_every_entry_once_wherever_time_ends(store: str, seed: int) -> None:
     rng = random.Random(seed)
-    files = tree(rng, ["utf-8"], rng.choice([6, 24, 50]))
+    files = placeable(store, tree(rng, ["utf-8"], rng.choice([6, 24, 50] if store in HERE else [6, 12])))
     with held(store, files, rng) as place:
         for _ in range(4):
             request = ListRequest(
@@ -263,7 +288,7 @@ def test_a_listing_shows_every_entry_once_wherever_time_ends(store: str, seed: i
                 sort=rng.choice(["name", "size", "mtime"]),
                 limit=rng.choice([1, 3, 7, None]),
             )
-            wanted = entries(files, LINKS if store == "disk" else {}, request)
+            wanted = entries(files, LINKS if store in ON_DISK else {}, request)
             at_once = listing(place, replace(request, limit=10**6), ROOMY, None)
             in_order = sorted(wanted, key=path_key)
             assert sorted((entry.path for entry in at_once), key=path_key) == in_order

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from readroom import OneEdit
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.workspace import Workspace
 from tests.core.engine.edit.changing import digest
@@ -57,7 +58,7 @@ def test_only_the_named_lines_change(file: tuple[str, list[str], list[str]], dat
     before = encoded("".join(whole), encoding, first=True)
     first = data.draw(st.integers(1, len(lines)))
     last = data.draw(st.integers(first, len(lines)))
-    sent = {"lines": f"{first}-{last}", "new_text": "brand\nnew"}
+    sent: OneEdit = {"lines": f"{first}-{last}", "new_text": "brand\nnew"}
     with Workspace(MemoryStore({"f": before})) as workspace:
         workspace.edit("f", digest(before), [sent], encoding=plain_name(encoding))
         with workspace.guard.store.open("f") as source:  # type: ignore[arg-type]  # a normal path

@@ -21,6 +21,7 @@ from readroom.core.workspace import Workspace
 from readroom.lens import replay
 from readroom.lens.evidence import Evidence, Known, evidence
 from readroom.lens.records.events import Called, Returned
+from tests.core.git.making import git, needs_git
 from tests.each import each
 
 NATIVE = "native"
@@ -66,9 +67,12 @@ def _calls(names: list[str], chance: random.Random) -> Iterator[tuple[str, dict[
     searches: list[dict[str, Any]] = [
         {}, {"context": 2}, {"output": "files"}, {"output": "count"}, {"path": "src"}, {"path": "b.md"},
         {"limit": 3}, {"glob": "*.md"}, {"context": 3, "limit": 2}, {"path": "src/a.py", "context": 1},
+        {"output": "references"}, {"output": "references", "path": "src/a.py"},
     ]  # fmt: skip
     for more in searches:
         yield "grep_files", {"pattern": "needle", **more}
+    for name in ("price", "f7", "Shop"):
+        yield "grep_files", {"pattern": name, "output": "references"}
     finds: list[dict[str, Any]] = [{"output": "files"}, {"output": "outline"}, {"budget_tokens": 300}]
     for more in ({}, {"explain": True}, *finds):
         yield "find_relevant", {"query": "needle price total of the shop", **more}
@@ -202,3 +206,21 @@ def test_lines_of_a_command_of_ours_are_those_of_its_output() -> None:
     assert [(run.file, run.first, run.lines) for run in seen.runs] == [("a.py", 5, ("one", "two"))]
     cut = text.replace("2 lines", "9 lines (cut)")
     assert evidence(call, Returned("s", "c", cut, False), Known()).runs == ()
+
+
+@needs_git
+def test_lines_with_their_commits_are_read_back(tmp_path: Path) -> None:
+    """The commits between the lines are none of them."""
+    git(tmp_path, "init", "-q")
+    (tmp_path / "a.py").write_text("one = 1\n2\ttwo\n")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "9\tabc | lines 1-2 of 3")
+    lines = ["one = 1", "new", "2\ttwo"]
+    (tmp_path / "a.py").write_text("\n".join(lines) + "\n")
+    with Workspace(tmp_path) as workspace:
+        arguments = {"show": "blame", "path": "a.py"}
+        reply = workspace.call("git", arguments)
+        assert not reply.is_error, reply.text
+        seen = _seen("git", arguments, reply)
+    assert (seen.kind, _wrong(seen, {"a.py": lines})) == ("read", [])
+    assert _numbers(seen) == {("a.py", 1), ("a.py", 2), ("a.py", 3)}

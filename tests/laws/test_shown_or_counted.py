@@ -1,17 +1,20 @@
-"""What a document holds is shown, or counted in a note that names its kind: in every kind of place."""
+"""What a document holds is shown, or counted in a note with a call that shows it: in every kind of place."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import pytest
 
 from readroom.core.formats.kinds import recognise
 from readroom.core.limits import HEAD_BYTES
+from readroom.core.paths import BORDER
 from readroom.core.stores.memory import MemoryStore
+from readroom.core.workspace import Workspace
 from readroom.documents.formats import opener
-from tests.laws.driving import Driver
+from tests.laws.driving import Driver, hints
 from tests.laws.planting import SLIDES, WORD, Format, mark
 from tests.laws.planting_flows import OPEN_SLIDES, OPEN_TEXT, RTF
 from tests.laws.planting_mail import MAIL, MAILBOX, OUTLOOK, PACKED
@@ -60,3 +63,60 @@ def test_reading_on_shows_or_counts_all_of_it(form: Format) -> None:
         if mark(place) not in text and not (counted and counted.split(" ")[0] in text)
     ]  # fmt: skip
     assert missing == []
+
+
+WITHOUT_CALL: Mapping[str, frozenset[str]] = {
+    "old.doc": frozenset(
+        ["hidden text", "deleted text", "bookmark", "drawing", "subject", "embedded object", "macro"]
+    ),
+    "old.ppt": frozenset({"link", "film", "subject"}),
+    "a.pdf": frozenset(
+        ["password", "file", "switched off layer", "attachment", "script", "form of another make"]
+    ),
+    "a.ipynb": frozenset({"html beside plain", "plain beside picture", "own type", "drawing"}),
+    "a.xlsx": frozenset({"formula"}),
+    "a.ods": frozenset({"formula"}),
+    "mail.eml": frozenset({"binary"}),
+    "mail.msg": frozenset({"other property"}),
+    "mail.tnef": frozenset({"other property"}),
+}
+"""Places whose counts have no call: forms that are stored as neither members nor text, and what has a call of
+its own (`view` formulas, attachments as parts). It may only shrink."""
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
+def test_every_count_names_a_call_that_shows_what_it_counts(form: Format) -> None:
+    """Word for word: with its words, with the path of the member that it is, or as it is stored."""
+    places = [place for place, counted in form.places.items() if counted]
+    files = {f"{at}/{form.name}": form.make([place]) for at, place in enumerate(places)}
+    unreached = set()
+    with Workspace(MemoryStore(files)) as workspace:
+        for at, place in enumerate(places):
+            arguments = {"path": f"{at}/{form.name}", **({"pages": "1-"} if form is PAGE else {})}
+            shown = "".join(_followed(workspace, arguments))
+            if not (mark(place) in shown or f"{BORDER}/" in shown or "[Warning: archive" in shown):
+                unreached.add(place)
+    assert unreached == WITHOUT_CALL.get(form.name, frozenset())
+
+
+def _followed(workspace: Workspace, arguments: Mapping[str, object]) -> Iterator[str]:
+    """The texts of the calls that a read names for what it does not show."""
+    for call in hints(workspace.call("read_file", dict(arguments))):
+        asked = call["arguments"]
+        is_stored = call["tool"] == "list_directory" or "encoding" in asked or len(asked) == 1
+        if is_stored or asked.get("view") == "not_shown":
+            reply = workspace.call(call["tool"], asked)
+            assert not reply.is_error, reply.text
+            yield reply.text
+
+
+def test_a_page_without_counts_has_nothing_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text("<p>words</p>", "utf-8")
+    with Workspace(tmp_path) as workspace:
+        plain = workspace.call("read_file", {"path": "a.html", "pages": "1"})
+        asked = workspace.call("read_file", {"path": "a.html", "pages": "1", "view": "not_shown"})
+        refused = workspace.call("read_file", {"path": "a.html", "view": "not_shown", "encoding": "utf-8"})
+    assert "not shown" not in plain.text.lower()
+    assert "Nothing that can be shown is left out." in asked.text
+    assert not asked.is_error
+    assert refused.is_error

@@ -18,6 +18,7 @@ from readroom.core.stores.memory import MemoryStore
 from tests.core.formats.packing import PACK
 from tests.documents.reading.making import pdf
 from tests.hostile import containers as hostile
+from tests.laws.places import is_key, over_bucket, over_shell
 
 
 class Made(Struct, frozen=True):
@@ -107,6 +108,17 @@ def with_members(files: Mapping[str, Made]) -> Iterator[tuple[str, Made]]:
 
 LINKS = {"link": "d", "z-link": "a"}
 
+ON_DISK = ("disk", "shell")
+"""Kinds of stores that have links."""
+
+HERE = ("disk", "memory")
+"""Kinds that answer at once."""
+
+
+def placeable(kind: str, files: Mapping[str, Made]) -> Mapping[str, Made]:
+    """Those that such a store can have."""
+    return {path: made for path, made in files.items() if kind != "bucket" or is_key(path)}
+
 
 @contextmanager
 def held(kind: str, files: Mapping[str, Made], rng: random.Random) -> Iterator[Store]:
@@ -119,6 +131,10 @@ def held(kind: str, files: Mapping[str, Made], rng: random.Random) -> Iterator[S
             memory.put(path, content, mtime_ns=ages[path])
         yield memory
         return
+    if kind == "bucket":
+        with over_bucket(data) as store:
+            yield store
+        return
     with TemporaryDirectory(prefix="readroom-law-") as folder:
         for path, content in data.items():
             target = Path(folder, path)
@@ -127,7 +143,7 @@ def held(kind: str, files: Mapping[str, Made], rng: random.Random) -> Iterator[S
             os.utime(target, ns=(ages[path], ages[path]))
         for path, leads_to in LINKS.items():
             Path(folder, path).symlink_to(leads_to)
-        yield LocalStore(folder)
+        yield over_shell(Path(folder)) if kind == "shell" else LocalStore(folder)
 
 
 class Clock:

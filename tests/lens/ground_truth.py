@@ -84,6 +84,10 @@ OTHER_CUT = {
 """Results that somebody else cut than the truth says."""
 
 
+NO_TRUTH_OF_REPEATS = ("swe-agent/function_calling", "swe-agent/window", "messages/opencode")
+"""Sessions whose truth does not say, and one whose array does not say which folder its paths are below."""
+
+
 @dataclass(slots=True)
 class Compared:
     """One session against its truth: what was compared, and what differs without a known reason."""

@@ -22,7 +22,7 @@ from readroom.lens import audit
 from readroom.lens.audit import Options
 from readroom.lens.normal_form import KINDS, SkippedPart
 from readroom.lens.report import Spent, Totals
-from readroom.lens.report.terminal import summary
+from readroom.lens.report.terminal import report
 from readroom.lens.sessions import Audited
 from tests.lens.ground_truth import SESSIONS, unpacked
 from tests.lens.making import called, numbered, record, returned, said
@@ -65,7 +65,7 @@ def test_what_the_summary_leaves_out_is_counted() -> None:
     totals.clients = {f"client {number}": Spent() for number in range(9)}
     totals.tools = {f"tool {number}": Spent() for number in range(10)}
     totals.files = {f"file {number}": Spent() for number in range(1008)}
-    said = summary(totals, 5, secrets=True).split("\n")
+    said = report(totals, 80, 5, secrets=True).split("\n")
     assert [line for line in said if " more" in line] == [
         "Clients: client 0, client 1, client 2, client 3, client 4, client 5 and 3 more",
         "and 2 more",
@@ -83,7 +83,6 @@ def test_the_exit_code_says_whether_what_was_named_was_found(codex: Path, kinds:
     2,
     ("arguments", "word"),
     [
-        ([], "--here"),
         (["nowhere-at-all"], "nowhere-at-all"),
         ([".", "--fail-on", "sercets"], "sercets"),
         ([".", "--fail-on", ""], "names no kind"),

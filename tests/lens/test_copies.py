@@ -140,3 +140,46 @@ def test_sessions_of_one_script_are_no_copies(tmp_path: Path) -> None:
             parts += list(one_by_one(found, Options(secrets=False)))
         kept = list(without_copies(parts))
         assert [one for one in kept if not isinstance(one, SkippedPart) and one.session.copied_turns] == []
+
+
+def _parts(*sources: tuple[str, Path]) -> Totals:
+    paths = [path for session, folder in sources for path in unpacked(session, folder)]
+    totals = Totals()
+    for part in without_copies(one_by_one(paths, Options(secrets=False))):
+        totals.add(part)
+    return totals
+
+
+@pytest.mark.parametrize(
+    ("client", "again"),
+    [
+        ("claude-code/tools", "messages/claude-code"),
+        ("codex/mixed", "readroom-ledger/codex"),
+        ("opencode/mixed", "readroom-ledger/opencode"),
+    ],
+)
+def test_an_array_or_a_ledger_of_a_conversation_counts_with_it(
+    client: str, again: str, tmp_path: Path
+) -> None:
+    """Whichever is read first: what the client recorded is what counts."""
+    alone = sums_of(_parts((client, tmp_path / "a")))
+    one, other = (client, tmp_path / "b"), (again, tmp_path / "c")
+    for sources in ((one, other), (other, one)):
+        both = _parts(*sources)
+        assert sums_of(both) == alone
+        assert both.copies >= 1
+
+
+def test_ledgers_of_two_clients_at_once_are_two(tmp_path: Path) -> None:
+    """Both worked by one script within a minute, and their ledgers name their clients."""
+    alone = _parts(("readroom-ledger/opencode", tmp_path / "a"))
+    both = _parts(("codex/mixed", tmp_path / "b"), ("readroom-ledger/opencode", tmp_path / "c"))
+    assert both.calls == _parts(("codex/mixed", tmp_path / "d")).calls + alone.calls
+    assert alone.calls == 12
+
+
+def test_a_trace_of_a_conversation_counts_once(tmp_path: Path) -> None:
+    """A framework's trace has no ids of calls, its file of sessions has no usage."""
+    both = _parts(("openai-agents/tools", tmp_path))
+    assert (both.sessions, both.turns, both.calls) == (1, 14, 14)
+    assert both.input_tokens == 142_147

@@ -9,6 +9,7 @@ import pytest
 from readroom.lens.audit import Options
 from tests.each import each
 from tests.lens.ground_truth import (
+    NO_TRUTH_OF_REPEATS,
     SESSIONS,
     TOLERANCE,
     audited,
@@ -74,10 +75,6 @@ def test_a_sub_agent_is_a_session_of_its_own_with_a_parent(session: str, tmp_pat
     main, agent = sorted(parts, key=lambda part: bool(part.session.parent))
     assert (main.session.parent, agent.session.parent) == ("", main.session.session)
     assert {call.file for call in agent.calls} >= {"app/auth.py", "config/prod.yaml"}
-
-
-NO_TRUTH_OF_REPEATS = ("swe-agent/function_calling", "swe-agent/window", "messages/opencode")
-"""Sessions whose truth does not say, and one whose array does not say which folder its paths are below."""
 
 
 @each("session", [one for one in SESSIONS if one not in NO_TRUTH_OF_REPEATS])

@@ -70,6 +70,15 @@ def test_what_is_usual_hides_nothing(tmp_path: Path, line: str, is_hidden: bool)
         ("https://user:${TOKEN}@example.com/", False),
         ("postgres://shop:kX9mQ2v7Lp@db.internal/shop", True),
         ("postgres://shop:correcthorse@db.internal/shop", True),
+        ("client_secret = 'fake-client-secret'", False),
+        ("client_secret = 'correct-horse-battery'", True),
+        ("secret_key = 'my-secret-key-84hfQ2'", True),
+        ('password: "string?"', False),
+        ("hdfs://username:pwd@node:123/mnt/test.csv", False),
+        ("QAHAEwAAQAAAAAAAgAHAGQAAQAAAAAAAwAaAKIAAQAAAAAABAAHAM0AAQAAAAAABQA8AU8AAQAAAA", False),
+        ("aws_access_key_id = AKIAIOSFODNN7QXWMPLE", True),
+        ("api_key = '[masked: API key, 40 characters]'", False),
+        ("api_key: ********", False),
     ],
 )
 def test_what_only_looks_like_a_secret_is_none(tmp_path: Path, line: str, is_secret: bool) -> None:

@@ -72,7 +72,7 @@ def act(root: Path, first: int) -> None:
         lambda: past.do(MoveRequest("a", "moved/there", overwrite=True)),
         lambda: past.do(MoveRequest("old", "moved/old")),
         lambda: past.do(MakeFolderRequest("made/deep")),
-        lambda: past.workspace.change([{"action": "make_folder", "path": "made/both"}]),
+        lambda: past.workspace.change([{"action": "mkdir", "path": "made/both"}]),
         lambda: past.undo(change=past.changes()[-1].id),
         lambda: past.undo(path="old"),
     ]

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+from readroom import OneEdit
 from readroom.core.errors import Changed, ConflictError, ReadroomError
 from readroom.core.stores.local import Confinement, LocalStore
 from readroom.core.workspace import Workspace
@@ -58,10 +59,10 @@ def append_to_several(workspace: Workspace, calls: Sequence[tuple[str, Sequence[
     lost = 0
     for word, paths in calls:
         while True:
-            edits = [
+            edits: list[OneEdit] = [
                 {
                     "path": path,
-                    "expected_hash": workspace.read(path).facts["content_hash"],
+                    "expected_hash": workspace.read(path).hash,
                     "insert": "end",
                     "new_text": f"{word}\n",
                 }

@@ -7,7 +7,18 @@ from pathlib import Path
 from typing import assert_type
 
 import readroom
-from readroom import BadRange, Deadline, Denied, Image, NotFound, ReadroomError, Reply, Workspace
+from readroom import (
+    AsyncWorkspace,
+    BadRange,
+    Call,
+    Deadline,
+    Denied,
+    Image,
+    NotFound,
+    ReadroomError,
+    Reply,
+    Workspace,
+)
 from readroom.core import errors
 
 
@@ -61,3 +72,22 @@ def one_error_of_each_module() -> None:
     readroom.NotATool  # type: ignore[attr-defined]  # a name that is nowhere  # noqa: B018
     kinds: list[type[ReadroomError]] = [readroom.NoFolder, readroom.Binary, readroom.BadConfig]
     assert_type(kinds[0].code, str)
+
+
+def what_a_reply_says(workspace: Workspace) -> None:
+    reply = workspace.read("big.log")
+    assert_type(reply.next, Call | None)
+    assert_type(reply.tokens, int)
+    assert_type(reply.hash, str | None)
+    for page in reply.pages():
+        assert_type(page, Reply)
+    workspace.edit("a.txt", reply.hash or "absent", [{"old_text": "a", "new_text": "b", "replace_all": True}])
+    workspace.change([{"action": "move", "path": "a", "to": "b"}], dry_run=True)
+
+
+async def the_same_awaited(workspace: AsyncWorkspace) -> None:
+    reply = await workspace.read("big.log", offset=1, view="outline")
+    assert_type(reply, Reply)
+    async for page in reply.pages():
+        assert_type(page, Reply)
+    assert_type(await workspace.call("read_file", {}), Reply)

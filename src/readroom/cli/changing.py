@@ -78,7 +78,7 @@ def _as_it_is(where: Where, change: dict[str, Fact]) -> dict[str, Fact]:
     """The change with the hash or the number of names of what is there now. Raises ReadroomError."""
     with where.open() as workspace:
         try:
-            workspace.change([change], dry_run=True)
+            workspace.perform(CHANGE, {"changes": [change], "dry_run": True})
         except HashNeeded as error:
             return {**change, "expected_hash": error.found}
         except WrongEntries as error:

@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from readroom.cli import examples
 from readroom.cli.exits import MEANING, OF_RUN, ExitCode
 
 COMMANDS = {
@@ -79,8 +80,8 @@ def found(place: str) -> Any:
     return getattr(import_module(module), name)
 
 
-EXIT_CODES = "\b\nExit codes:\n" + "\n".join(f"  {code.value}  {text}" for code, text in MEANING.items())
-EXIT_CODES_OF_ALL = f"{EXIT_CODES}\n  {OF_RUN}"
+_EXIT_CODES = "\b\nExit codes:\n" + "\n".join(f"  {code.value}  {text}" for code, text in MEANING.items())
+_WHERE_CODES_ARE = "Exit codes: `readroom --help` lists them."
 
 
 _HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -99,8 +100,12 @@ class _Commands(click.Group):
         command = found(place)
         assert isinstance(command, click.Command)
         command.short_help = summary
-        command.epilog = EXIT_CODES if command.epilog is None else command.epilog
+        _finish(command, cmd_name)
         command.context_settings = _HELP
+        if ctx.resilient_parsing:  # a shell asks what can follow
+            from readroom.cli import completion
+
+            completion.offer(command)
         return command
 
     def resolve_command(
@@ -118,6 +123,15 @@ class _Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+
+def _finish(command: click.Command, name: str) -> None:
+    """Give a command, and those below it, the end of its help."""
+    ends = OF_RUN if name == "run" else _WHERE_CODES_ARE
+    command.epilog = f"{examples.of(name)}\n\n{ends}"
+    if isinstance(command, click.Group):
+        for inner, below in command.commands.items():
+            _finish(below, f"{name} {inner}")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -185,7 +199,7 @@ def _start(debug: bool) -> None:
 GROUP = _Commands(
     "readroom",
     params=[click.Option(["--debug"], is_flag=True, help="Log to standard error, with tracebacks.")],
-    callback=_start, help=_start.__doc__, epilog=EXIT_CODES_OF_ALL, context_settings=_HELP,
+    callback=_start, help=_start.__doc__, epilog=f"{_EXIT_CODES}\n  {OF_RUN}", context_settings=_HELP,
 )  # fmt: skip
 """The command `readroom`, whose subcommands are imported when they are used."""
 

@@ -40,10 +40,23 @@ _WORDS = {
     "cwd": "Folder to start in",
     "by": "Show changes by lines, definition or file",
     "limit": "Maximum of entries",
+    "path": "Relative to the root, or absolute inside it",
+    "query": "A question, an error message or a name",
+    "show": "changes, log or blame",
+    "command": "A line for bash, or else sh",
+    "content": "The whole text",
+    "patch": "The text of a patch",
+    "edits": "The replacements",
+    "changes": "The changes, in their order",
+    "dry_run": "Only show what would be changed",
+    "wait_s": "Seconds to wait for its end or a line",
+    "action": "delete, move, copy or mkdir",
+    "to": "The whole new name, to move and copy",
+    "expected_hash": "Hash of the file, from a reply",
+    "new_text": "The text that takes its place",
+    "replace_all": "Replace every place",
 }
 """Help for arguments that a model knows by their names; words in the schema cost every session tokens."""
-
-_PATHS = "Relative to the root, or absolute inside it"
 
 
 def parameters(
@@ -99,11 +112,10 @@ def subcommand(
     work: Callable[..., int],
     *parameters: click.Parameter,
     words: str | None = None,
-    epilog: str | None = None,
 ) -> click.Command:
     """A command that does `work`, with the docstring of that, or other `words`, as its help."""
     words = work.__doc__ if words is None else words
-    return click.Command(name, params=list(parameters), callback=work, help=words, epilog=epilog)
+    return click.Command(name, params=list(parameters), callback=work, help=words)
 
 
 def folder_argument(**more: Any) -> click.Argument:
@@ -190,14 +202,15 @@ def json_option(words: str = "Print the MCP tool result, one JSON object.") -> c
 def _argument(
     field: msgspec.structs.FieldInfo, schema: Mapping[str, Any], *, several: bool
 ) -> click.Argument:
-    words = [schema.get("description"), _PATHS if field.encode_name == "path" else None]
+    name = field.encode_name
+    words = [schema.get("description"), _WORDS["path"] if name == "path" else words_about(name, schema)]
     return click.Argument(
         [field.name],
         required=field.required,
         nargs=-1 if several else 1,
         # Completion offers files; whether one exists is for the guard to say.
         type=click.Path(readable=False) if field.encode_name == "path" else click.STRING,
-        help=". ".join(filter(None, words)),
+        help=". ".join(dict.fromkeys(filter(None, words))),
     )
 
 
@@ -221,13 +234,16 @@ def _option(field: msgspec.structs.FieldInfo, schema: Mapping[str, Any]) -> clic
 
 
 def _help(name: str, schema: Mapping[str, Any], several: bool) -> str | None:
-    words = schema.get("description") or next(
-        (branch["description"] for branch in schema.get("anyOf", ()) if "description" in branch),
-        _WORDS.get(name),
-    )
+    words = words_about(name, schema)
     if not several:
         return words
     return f"{words}; may be repeated" if words else "May be repeated"
+
+
+def words_about(name: str, schema: Mapping[str, Any]) -> str | None:
+    """The words for people about an argument; None without any."""
+    described = (branch.get("description") for branch in (schema, *schema.get("anyOf", ())))
+    return next(filter(None, described), None) or _WORDS.get(name)
 
 
 def _type(schema: Mapping[str, Any]) -> click.ParamType[Any]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from readroom.cli import options
 from readroom.cli.answers import Found, Where, always, answer, answer_each, failure, finish
-from readroom.cli.exits import NOT_RUN, OF_RUN, ExitCode
+from readroom.cli.exits import NOT_RUN, ExitCode
 from readroom.cli.failures import COMMANDS, POSITIONAL
 from readroom.cli.options import commands_option, flag, json_option, option, subcommand, where_options
 from readroom.core.contracts.base import Tool
@@ -311,5 +311,4 @@ run = subcommand(
     commands_option(),
     json_option(),
     *where_options(),
-    epilog=f"\b\nExit codes:\n  {OF_RUN}",
 )

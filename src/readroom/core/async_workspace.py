@@ -1,83 +1,31 @@
 """A workspace for asyncio: the methods of `Workspace`, awaitable.
 
-Each method runs the method of the same name in a thread, with the same arguments and result; no
+Each method makes its call in a thread, with the arguments and result of the same method of `Workspace`; no
 behaviour is written twice.  Cancelling a task cancels the deadline of its call and waits for the
 thread to end, so that no file is read or changed afterwards on its behalf.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
-from collections.abc import Callable, Coroutine
-from functools import wraps
+from collections.abc import Mapping
+from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, final
+from typing import TYPE_CHECKING, Self, final
 
+from readroom.core.caller import ANONYMOUS, Caller
 from readroom.core.config import Settings
 from readroom.core.deadline import Deadline
-from readroom.core.values import Reply
+from readroom.core.methods.awaited import AsyncToolMethods
+from readroom.core.tasks import in_thread
+from readroom.core.values import Fact, Reply
 from readroom.core.workspace import Workspace
 
 if TYPE_CHECKING:
     from readroom.core.config.roots import RootLike
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def _awaited(
-    method: Callable[Concatenate[Workspace, P], T],
-) -> Callable[Concatenate[AsyncWorkspace, P], Coroutine[Any, Any, T]]:
-    """The awaitable counterpart of a method of `Workspace`."""
-
-    @wraps(method)
-    async def run(self: AsyncWorkspace, /, *arguments: P.args, **options: P.kwargs) -> T:
-        stated = options.get("deadline")
-        deadline = stated if isinstance(stated, Deadline) else Deadline()
-        # `perform` and `call` take a deadline; the other methods of a workspace are built on `perform`.
-        work: Callable[..., T] = getattr(_Ending, method.__name__, method)
-        ending = _Ending(self.workspace, deadline)
-        return await in_thread(lambda: work(ending, *arguments, **options), deadline)
-
-    return run
-
 
 @final
-class _Ending:
-    """A workspace whose calls use one deadline; methods of `Workspace` run with this as `self`."""
-
-    def __init__(self, workspace: Workspace, deadline: Deadline) -> None:
-        self._workspace = workspace
-        self._deadline = deadline
-
-    def perform(self, *arguments: Any, **options: Any) -> Reply:
-        return self._workspace.perform(*arguments, **{**options, "deadline": self._deadline})
-
-    def call(self, *arguments: Any, **options: Any) -> Reply:
-        return self._workspace.call(*arguments, **{**options, "deadline": self._deadline})
-
-
-async def in_thread(work: Callable[[], T], deadline: Deadline) -> T:
-    """Run `work` in a thread and return its result.
-
-    When this task is cancelled so is the deadline, and `work` ends before the cancellation is raised.
-    """
-    loop, context = asyncio.get_running_loop(), contextvars.copy_context()
-    done = loop.run_in_executor(None, context.run, work)
-    try:
-        return await asyncio.shield(done)
-    except asyncio.CancelledError:
-        deadline.cancel()
-        while not done.done():
-            await asyncio.wait([done])
-        if not done.cancelled():
-            done.exception()  # marks it as retrieved; it only reports the cancellation
-        raise
-
-
-@final
-class AsyncWorkspace:
+class AsyncWorkspace(AsyncToolMethods):
     """A folder (or another store) with its policy, limits and session, for programs with an event loop.
 
     Its methods have the arguments, results and errors of those of `Workspace`.
@@ -99,23 +47,57 @@ class AsyncWorkspace:
         """
         self.workspace = root if isinstance(root, Workspace) else Workspace(root, *others, settings=settings)
 
-    read = _awaited(Workspace.read)
-    find = _awaited(Workspace.find)
-    grep = _awaited(Workspace.grep)
-    list = _awaited(Workspace.list)
-    edit = _awaited(Workspace.edit)
-    edit_files = _awaited(Workspace.edit_files)
-    change = _awaited(Workspace.change)
-    patch = _awaited(Workspace.patch)
-    write = _awaited(Workspace.write)
-    git = _awaited(Workspace.git)
-    run = _awaited(Workspace.run)
-    history = _awaited(Workspace.history)
-    diff = _awaited(Workspace.diff)
-    undo = _awaited(Workspace.undo)
-    forget = _awaited(Workspace.forget)
-    perform = _awaited(Workspace.perform)
-    call = _awaited(Workspace.call)
+    async def perform(
+        self,
+        tool: str,
+        arguments: Mapping[str, Fact],
+        *,
+        contract_name: str = "native",
+        deadline: Deadline | None = None,
+        reply_bytes: int | None = None,
+        caller: Caller = ANONYMOUS,
+    ) -> Reply:
+        """As `Workspace.perform`."""
+        deadline = deadline or Deadline()
+        work = partial(
+            self.workspace.perform,
+            tool,
+            arguments,
+            contract_name=contract_name,
+            deadline=deadline,
+            reply_bytes=reply_bytes,
+            caller=caller,
+        )
+        return await in_thread(work, deadline)
+
+    async def call(
+        self,
+        tool: str,
+        arguments: object,
+        *,
+        contract_name: str = "native",
+        deadline: Deadline | None = None,
+        reply_bytes: int | None = None,
+        reply_lines: int | None = None,
+        caller: Caller = ANONYMOUS,
+        granted: frozenset[str] | None = None,
+        images: bool = True,
+    ) -> Reply:
+        """As `Workspace.call`."""
+        deadline = deadline or Deadline()
+        work = partial(
+            self.workspace.call,
+            tool,
+            arguments,
+            contract_name=contract_name,
+            deadline=deadline,
+            reply_bytes=reply_bytes,
+            reply_lines=reply_lines,
+            caller=caller,
+            granted=granted,
+            images=images,
+        )
+        return await in_thread(work, deadline)
 
     async def close(self) -> None:
         """Close the workspace."""

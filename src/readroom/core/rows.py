@@ -25,7 +25,7 @@ class Finding(Struct, frozen=True, tag="finding", tag_field="row"):
 
     `tokens` is what it cost once, `carried_tokens` in all requests that carried it; of what was cut away
     `tokens` is how much that was, and no request carried it. `excerpt` quotes a little of it; a secret is
-    never quoted.
+    never quoted. `mark` is the same for the same secret wherever it was found, and empty for other kinds.
     """
 
     session: str
@@ -39,6 +39,7 @@ class Finding(Struct, frozen=True, tag="finding", tag_field="row"):
     carried_tokens: int
     what: str
     excerpt: str = ""
+    mark: str = ""
 
 
 FINDINGS: dict[FindingKind, str] = {

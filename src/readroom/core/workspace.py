@@ -1,13 +1,13 @@
 """The public entry point: `Workspace` turns (contract, tool, arguments) into a reply.
 
-Every face and every library method goes through `Workspace.call`, or through `perform`, which raises,
-so the same call gives the same reply everywhere.  Failures are caught here, once, and worded by the
-contract.
+Every face and every library method (`core.methods`) goes through `Workspace.call`, or through `perform`,
+which raises, so the same call gives the same reply everywhere.  Failures are caught here, once, and worded
+by the contract.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -23,6 +23,8 @@ from readroom.core.deadline import Deadline
 from readroom.core.limits import MIN_REPLY_BYTES
 from readroom.core.limits.session import STORE_BYTES
 from readroom.core.log import log
+from readroom.core.methods.following import AsBefore
+from readroom.core.methods.plain import ToolMethods
 from readroom.core.policy.changes import WriteTargets
 from readroom.core.policy.guard import Guard
 from readroom.core.session.conversation import Session, State
@@ -43,12 +45,7 @@ if TYPE_CHECKING:
     from readroom.core.stores.promises import Promises
 
 
-def _of_past(tool: str, **arguments: Fact) -> tuple[str, dict[str, Fact]]:
-    """The name of a call, and its arguments without those that were left out."""
-    return tool, {name: value for name, value in arguments.items() if value is not None}
-
-
-class Workspace(Closeable):
+class Workspace(ToolMethods, Closeable):
     """A folder (or another store) with its policy, limits and session.
 
     Safe to share between threads.  Use as a context manager or call `close`.
@@ -92,89 +89,6 @@ class Workspace(Closeable):
 
             facts = [one.facts for one in self.folders]
             self._first = of_folders(config.about_folders(self.folders), facts, self.gatekeeper)
-
-    def read(self, /, path: str, **options: Fact) -> Reply:
-        """Read a window of a file; options are those of `read_file`. Raises ReadroomError."""
-        return self.perform("read_file", {"path": path, **options})
-
-    def grep(self, /, pattern: str, **options: Fact) -> Reply:
-        """Search file contents; options are those of `grep_files`. Raises ReadroomError."""
-        return self.perform("grep_files", {"pattern": pattern, **options})
-
-    def find(self, /, query: str, **options: Fact) -> Reply:
-        """Find what best answers a question; options are those of `find_relevant`. Raises ReadroomError."""
-        return self.perform("find_relevant", {"query": query, **options})
-
-    def list(self, /, path: str = ".", **options: Fact) -> Reply:
-        """List a folder; options are those of `list_directory`. Raises ReadroomError."""
-        return self.perform("list_directory", {"path": path, **options})
-
-    def edit(
-        self, /, path: str, expected_hash: str, edits: Sequence[Mapping[str, Fact]], **options: Fact
-    ) -> Reply:
-        """Replace texts in a file; options are those of `edit_file`. Raises ReadroomError."""
-        arguments = {"path": path, "expected_hash": expected_hash, "edits": edits, **options}
-        return self.perform("edit_file", arguments)
-
-    def write(self, /, path: str, content: str, expected_hash: str, **options: Fact) -> Reply:
-        """Create or replace a file; options are those of `write_file`. Raises ReadroomError."""
-        arguments = {"path": path, "content": content, "expected_hash": expected_hash, **options}
-        return self.perform("write_file", arguments)
-
-    def edit_files(self, /, edits: Sequence[Mapping[str, Fact]], **options: Fact) -> Reply:
-        """Edit several files, all or none: each edit names its `path` and `expected_hash`.
-
-        Raises ReadroomError.
-        """
-        return self.perform("edit_file", {"edits": edits, **options})
-
-    def change(self, /, changes: Sequence[Mapping[str, Fact]], **options: Fact) -> Reply:
-        """Delete, move, copy and make folders, all or none; as `change_files`. Raises ReadroomError."""
-        return self.perform("change_files", {"changes": changes, **options})
-
-    def patch(self, /, patch: str, **options: Fact) -> Reply:
-        """Apply a unified diff or a V4A patch, all files or none; as `apply_patch`. Raises ReadroomError."""
-        return self.perform("apply_patch", {"patch": patch, **options})
-
-    def git(self, /, show: str, path: str = ".", **options: Fact) -> Reply:
-        """Show changes, a log or a blame; options are those of the tool `git`. Raises ReadroomError."""
-        return self.perform("git", {"show": show, "path": path, **options})
-
-    def run(self, /, command: str, **options: Fact) -> Reply:
-        """Run a command where policy allows it; options are those of `run_command`. Raises ReadroomError."""
-        return self.perform("run_command", {"command": command, **options})
-
-    def history(self, /, path: str | None = None, **options: Fact) -> Reply:
-        """List changes, newest first; options are `session`, `agent`, `since`, `change`, `limit`, `cursor`.
-
-        Raises ReadroomError.
-        """
-        from readroom.core.contracts import history
-
-        return self.perform(*_of_past(history.LIST, path=path, **options), contract_name=history.CONTRACT)
-
-    def diff(self, /, change: int, path: str | None = None) -> Reply:
-        """Show what a change did, to all its files or to some. Raises ReadroomError."""
-        from readroom.core.contracts import history
-
-        return self.perform(*_of_past(history.SHOW, change=change, path=path), contract_name=history.CONTRACT)
-
-    def undo(self, /, change: int | None = None, **options: Fact) -> Reply:
-        """Take back a change, or those that `session`, `since` or `path` name, unless that loses later ones.
-
-        Other options are `parts`, `dry_run` and `up_to`, the last change that is meant.
-
-        Raises ReadroomError.
-        """
-        from readroom.core.contracts import history
-
-        return self.perform(*_of_past(history.UNDO, change=change, **options), contract_name=history.CONTRACT)
-
-    def forget(self, /, path: str | None = None, *, all: bool = False) -> Reply:
-        """Remove the past of a file, a folder or everything, for good. Raises ReadroomError."""
-        from readroom.core.contracts import history
-
-        return self.perform(*_of_past(history.FORGET, path=path, all=all), contract_name=history.CONTRACT)
 
     @property
     def promises(self) -> Promises:
@@ -262,7 +176,9 @@ class Workspace(Closeable):
         with CallContext(self.gatekeeper, caller, record, tool, arguments, cap) as visit:
             visit.news = self._news(record, caller, tool)
             bound = record.bind(tool, arguments)
-            return self._answer(visit, record, bound, caller, deadline or Deadline())
+            reply = self._answer(visit, record, bound, caller, deadline or Deadline())
+        follow = AsBefore(self.perform, contract_name=contract_name, reply_bytes=reply_bytes, caller=caller)
+        return replace(reply, follow=follow)
 
     def call(
         self,
@@ -302,7 +218,17 @@ class Workspace(Closeable):
                     from readroom.core.contracts.history.rights import within  # few calls undo
 
                     bound = replace(bound, request=within(bound.request, granted))
-                return self._answer(visit, record, bound, caller, deadline or Deadline())
+                reply = self._answer(visit, record, bound, caller, deadline or Deadline())
+                follow = AsBefore(
+                    self.call,
+                    contract_name=contract_name,
+                    reply_bytes=reply_bytes,
+                    reply_lines=reply_lines,
+                    caller=caller,
+                    granted=granted,
+                    images=images,
+                )
+                return replace(reply, follow=follow)
             except errors.ReadroomError as error:
                 return visit.refusal(error)
             except Exception as error:

@@ -23,7 +23,10 @@ _PAGE = rb"(?i)(?:\xef\xbb\xbf)?\s*(?:<!doctype html|<html|<table|<meta\s)"
 # fmt: off
 ROWS = (
     Format(name="pdf", opener=f"{_DOCUMENTS}.pdf", flat=f"{_DOCUMENTS}.pdf", suffixes=("pdf",),
-           magic=(b"%PDF-",), within=1024),  # readers look for it there: mail gateways put lines before it
+           magic=(b"%PDF-",), within=1024,  # readers look for it there: mail gateways put lines before it
+           has_pictures=True),
+    Format(name="tiff", opener=f"{_DOCUMENTS}.tiff", suffixes=("tif", "tiff"),
+           magic=(b"II*\0", b"MM\0*"), has_pictures=True),
     Format(name="docx", opener=f"{_DOCUMENTS}.docx", flat=f"{_DOCUMENTS}.docx",
            zipped=("docx", "docm", "dotx", "dotm"), members=(b"word/",), is_office=True),
     Format(name="xlsx", opener=f"{_DOCUMENTS}.sheets",

@@ -140,7 +140,10 @@ def audit(record: Path, options: Options, bounds: Bounds = BOUNDS) -> Iterator[P
         for part in sessions(_events(record, bounds), name, count, make, bounds):
             if not isinstance(part, Audited):
                 yield part
-            elif not options.folders or part.session.folder in options.folders:
+                continue
+            if scanner is not None and scanner.found("", part.session.title).kinds:
+                part.session = replace(part.session, title="")
+            if not options.folders or part.session.folder in options.folders:
                 yield _with_replay(part, replays)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
@@ -23,31 +25,50 @@ from readroom.cli.options import flag, json_option, option, subcommand
 from readroom.core import config
 from readroom.core.errors import BadValue, UsageError
 from readroom.core.quoting import joined, plain, quote
-from readroom.core.rows import FINDINGS
+from readroom.core.rows import FINDINGS, FindingKind
 from readroom.core.session.meter import COUNTERS
 from readroom.lens import records
 from readroom.lens.audit import Engine, Options, Progress, cluster_at, one_by_one, processes, side_by_side
+from readroom.lens.compare import before, compared
 from readroom.lens.copies import without_copies
 from readroom.lens.findings import secrets
+from readroom.lens.gates import Gate, gates
+from readroom.lens.money import price_list
 from readroom.lens.normal_form import FORM, JsonLines, Parquet, Sink, SkippedPart, counted
-from readroom.lens.report import Totals, html
+from readroom.lens.report import Totals, html, screen
 from readroom.lens.report import terminal as words
+from readroom.lens.report.annotations import commands
+from readroom.lens.report.habits import HABITS, setting
 from readroom.lens.sessions import Audited
+from readroom.lens.wanted import USUAL_DAYS, Wanted, moment
 
 _SHOWN = 5
 """Findings of each kind on a terminal without --limit."""
+
+_PIPE_COLUMNS = 100
+"""The width of the report where there is no terminal."""
+
+_PLACES_COLUMNS = 80
 
 
 def _audit(
     paths: tuple[str, ...],
     here: bool,
+    since: str | None,
+    until: str | None,
+    project: str | None,
+    whole: bool,
     as_json: bool,
+    details: bool,
     page: str | None,
     rows: str | None,
     parquet: str | None,
     fail_on: str | None,
+    annotations: bool,
+    compare: str | None,
     limit: int,
     tokens: str,
+    prices: str | None,
     root: str | None,
     no_secrets: bool,
     workers: int,
@@ -59,25 +80,26 @@ def _audit(
 ) -> ExitCode:
     """Report where agents spent their context, and what it cost.
 
-    PATHS are session records of clients, or folders of them; --here finds the records of the current folder.
+    Without PATHS: the sessions of every client on this machine in the last 7 days. PATHS are session records
+    of clients, or folders of them; --here finds the records of the current folder.
     """
-    wanted = _kinds(fail_on)
-    if no_secrets and "secrets" in wanted:
+    asked = gates(fail_on)
+    secrets_asked = any(gate.kind == "secrets" for gate in asked)
+    if no_secrets and secrets_asked:
         raise UsageError("--no-secrets and --fail-on secrets contradict each other", "Leave one of them out")
-    with_secrets = not no_secrets and (secrets.installed() or "secrets" in wanted)
+    with_secrets = not no_secrets and (secrets.installed() or secrets_asked)
     if commit is not None and replay is None:
         raise UsageError("--commit needs --replay", "Give the folder with --replay")
-    clients = config.variables(*records.VARIABLES)
-    folders = records.names_of(Path("."), clients) if here else ()
-    places = records.of_folder(folders, Path.home(), clients) if here else []
-    files = list(records.records([*_named(paths, here), *places]))
-    totals = Totals()
+    old = None if compare is None else before(compare)
+    totals = Totals(price_list(prices))
+    chosen = _chosen(paths, here, _wanted(since, until, project, whole or bool(paths) or here))
     with ExitStack() as stack:
         again = _replayed_in(stack, replay, commit)
-        options = Options(tokens, root, with_secrets, folders, again)
+        options = Options(tokens, root, with_secrets, chosen.folders, again)
         sinks = _sinks(stack, rows, parquet, force)
         out = _JsonObject() if as_json else None
-        for part in without_copies(_parts(files, options, _engine(engine, workers, resume), resume)):
+        parts = _parts(chosen.files, options, _engine(engine, workers, resume), resume)
+        for part in chosen.wanted.of(without_copies(parts)):
             totals.add(part)
             for sink in sinks:
                 for row in part.rows() if isinstance(part, Audited) else (part,):
@@ -87,15 +109,96 @@ def _audit(
         if page is not None:
             with _new(page, force, "--html") as stream:
                 stream.writelines(html.page(totals, with_secrets))
-    if here and not totals.sessions:
-        looked = ", ".join(str(place) for place in records.places_of(folders, Path.home(), clients))
-        output.complain(f"No sessions of this folder found in {looked}.")
     if out is not None:
         out.close(totals)
-    elif totals.sessions or paths:
-        text = words.summary(totals, limit, with_secrets)
-        output.write((text + "\n").encode("utf-8", "backslashreplace"))
-    return _ended(totals, wanted)
+    else:
+        lines = [*chosen.places()]
+        if totals.sessions or paths:
+            width = shutil.get_terminal_size((_PIPE_COLUMNS, 24)).columns
+            lines += [words.report(totals, width, limit if details or paths else None, with_secrets)]
+        if old is not None:
+            lines += ["", *compared(old, totals)]
+        if lines:  # where it looked belongs to the complaint that nothing was there
+            _write("\n".join(lines), to_log=not (totals.sessions or paths or old))
+    if not paths and not totals.sessions:
+        output.complain(f"No sessions {chosen.period}found.")
+    failing = {gate.kind for gate in asked if gate.failed(totals)}
+    if annotations:
+        _write("\n".join(commands(totals, failing)), to_log=as_json)
+    return _ended(totals, asked)
+
+
+def _write(text: str, *, to_log: bool = False) -> None:
+    data = (text + "\n").encode("utf-8", "backslashreplace")
+    if to_log:
+        sys.stderr.buffer.write(data)
+    elif text:
+        output.write(data)
+
+
+def _wanted(since: str | None, until: str | None, project: str | None, whole: bool) -> Wanted:
+    now = datetime.now().astimezone()
+    if since is None and not whole:
+        since = f"{USUAL_DAYS}d"
+    begin = None if since is None else moment("--since", since, now)
+    end = None if until is None else moment("--until", until, now, end=True)
+    if begin and end and begin >= end:
+        raise BadValue("--until", str(until), "is not after --since", "Give a later time.")
+    return Wanted(begin, end, project)
+
+
+class _Chosen(msgspec.Struct, frozen=True):
+    """The records of an audit, where they were looked for, and which of their sessions are wanted."""
+
+    files: list[Path]
+    looked: list[tuple[Path, int]]
+    folders: tuple[str, ...]
+    wanted: Wanted
+
+    @property
+    def period(self) -> str:
+        """The time, in words that end with a blank; empty for all time."""
+        since, until = self.wanted.since, self.wanted.until
+        begin = f"since {since:%Y-%m-%d %H:%M} " if since else ""
+        return begin + (f"until {until:%Y-%m-%d %H:%M} " if until else "")
+
+    def places(self) -> Iterator[str]:
+        """The folders that were searched, and the time."""
+        if not self.looked:
+            return
+        yield f"Looked for sessions {self.period}in"
+        for place, count in self.looked:
+            if place.exists():
+                yield f"  {_from_home(place)}: {counted(count, 'record')}"
+        absent = [_from_home(place) for place, _ in self.looked if not place.exists()]
+        if absent:
+            text = f"not there: {', '.join(absent)}"
+            yield textwrap.fill(
+                text, _PLACES_COLUMNS, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
+            )
+        yield ""
+
+
+def _from_home(place: Path) -> str:
+    """A place with ~ for the home folder."""
+    name, home = str(place), str(Path.home())
+    return plain("~" + name[len(home) :] if name.startswith(home + os.sep) else name, 200)
+
+
+def _chosen(paths: tuple[str, ...], here: bool, wanted: Wanted) -> _Chosen:
+    clients = config.variables(*records.VARIABLES)
+    folders = records.names_of(Path("."), clients) if here else ()
+    if here:
+        places = records.places_of(folders, Path.home(), clients)
+    else:
+        places = [] if paths else records.of_machine(Path.home(), clients)
+    files = [file for file in records.records(_named(paths)) if wanted.may_hold(file)]
+    looked = []
+    for place in places:
+        found = [file for file in records.records([place] if place.exists() else []) if wanted.may_hold(file)]
+        looked.append((place, len(found)))
+        files += found
+    return _Chosen(files, looked, folders, wanted)
 
 
 def _replayed_in(stack: ExitStack, replay: str | None, commit: str | None) -> str | None:
@@ -110,12 +213,12 @@ def _replayed_in(stack: ExitStack, replay: str | None, commit: str | None) -> st
     return str(folder.path)
 
 
-def _ended(totals: Totals, wanted: list[str]) -> ExitCode:
-    hit = [kind for kind in totals.ordered_kinds() if kind in wanted]
-    if hit:
-        output.complain(f"--fail-on found: {', '.join(hit)}")
+def _ended(totals: Totals, asked: list[Gate]) -> ExitCode:
+    failed = [words for gate in asked if (words := gate.failed(totals))]
+    if failed:
+        output.complain(f"--fail-on found: {', '.join(failed)}")
         return ExitCode.FOUND
-    if wanted and (unread := _unread(totals)):
+    if asked and (unread := _unread(totals)):
         output.complain(unread)
         return ExitCode.UNCHECKED
     return ExitCode.OK if totals.sessions else ExitCode.NOTHING_FOUND
@@ -134,22 +237,7 @@ def _unread(totals: Totals) -> str:
     )
 
 
-def _kinds(fail_on: str | None) -> list[str]:
-    named = [name.strip() for name in (fail_on or "").split(",") if name.strip()]
-    unknown = [name for name in named if name not in FINDINGS and name != "any"]
-    advice = f"Use some of {', '.join(FINDINGS)}, or any."
-    if unknown:
-        raise BadValue("--fail-on", ", ".join(unknown), "is not a kind of finding", advice)
-    if fail_on is not None and not named:  # an empty variable of a pipeline must not pass for a check
-        raise BadValue("--fail-on", fail_on, "names no kind of finding", advice)
-    return list(FINDINGS) if "any" in named else named
-
-
-def _named(paths: tuple[str, ...], here: bool) -> list[Path]:
-    if not paths and not here:
-        usual = "~/.claude/projects, ~/.codex/sessions, ~/.gemini/tmp, ~/.qwen/projects"
-        advice = f"Give session records or folders of them ({usual}), or --here for those of this folder."
-        raise UsageError("Nothing to audit", advice)
+def _named(paths: tuple[str, ...]) -> list[Path]:
     absent = [path for path in paths if not os.path.exists(path)]
     if absent:
         raise UsageError(f"{quote(absent[0])} does not exist", "Check the path, or use --here.")
@@ -264,6 +352,7 @@ class _JsonObject:
 
     def close(self, totals: Totals) -> None:
         """Write the sums."""
+        prices = totals.spending.prices
         rest = {
             "findings": totals.kinds,
             "skipped": totals.skipped,
@@ -273,8 +362,25 @@ class _JsonObject:
             "carried_tokens": totals.carried_tokens,
             "tokens_exact": totals.exact,
             "replayed": totals.replayed,
+            "money": totals.spending.whole,
+            "models": totals.spending.models,
+            "projects": totals.spending.projects,
+            "days": totals.spending.days,
+            "prices": {"dated": prices.dated, "source": prices.source},
+            "secrets": totals.spending.ordered_secrets(),
+            "habits": [_habit(totals, kind) for kind in screen.habits_of(totals)],
         }
         output.write(b"]," + msgspec.json.encode(rest)[1:] + b"\n")
+
+
+def _habit(totals: Totals, kind: FindingKind) -> dict[str, object]:
+    clients = sorted(totals.clients_of[kind], key=lambda name: -totals.clients_of[kind][name])
+    habit = HABITS[kind]
+    return {
+        "kind": kind, "name": habit.name, "count": totals.kinds[kind].count,
+        "carried_tokens": totals.kinds[kind].carried_tokens, "cost": totals.spending.kinds.get(kind),
+        "advice": habit.advice, "setting": setting(kind, clients),
+    }  # fmt: skip
 
 
 _KIND_LIST = ", ".join(FINDINGS)
@@ -284,18 +390,26 @@ audit = subcommand(
     _audit,
     click.Argument(["paths"], nargs=-1),
     flag("--here", "Find the sessions of the current folder."),
+    option("--since", "Only answers since then: 7d, 12h, 2w, or 2026-01-31.", metavar="TIME"),
+    option("--until", "Only answers until then; a day counts to its end.", metavar="TIME"),
+    option("--project", "Only sessions of this folder or below it, or whose folder has this name."),
+    flag("--all whole", "Sessions of all time, without PATHS."),
     json_option("Print one JSON object."),
+    flag("--details", "List tools, files and findings as well; with PATHS they always are."),
     option("--html page", "Write a self-contained page.", metavar="FILE"),
     option("--jsonl rows", "Write every row of the normal form, one per line.", metavar="FILE"),
     option("--parquet", "Write the normal form as Parquet files.", metavar="DIR"),
     option(
         "--fail-on",
         f"Exit with {ExitCode.FOUND} if one is found, and with {ExitCode.UNCHECKED} if a part was not "
-        f"read: {_KIND_LIST}, or any.",
+        f"read: {_KIND_LIST}, or any; with a limit, as in repeated>20 or repeated>5%.",
         metavar="KINDS",
     ),
+    flag("--annotations", "Print findings as annotations of a pull request on GitHub as well."),
+    option("--compare", "Compare with an earlier audit, written with --json.", metavar="OLD"),
     option("--limit", "Findings of each kind to list.", type=click.IntRange(min=0), default=_SHOWN),
     option("--tokens", "How tokens are counted.", type=click.Choice(COUNTERS), default="estimate"),
+    option("--prices", "Prices of models in place of those of the release.", metavar="FILE"),
     option("--root", "Folder whose policy decides which files are denied.", type=Folder(), metavar="DIR"),
     option("--replay", "Replay the calls in this folder, and compare the results.", metavar="ROOT"),
     option("--commit", "Replay in this commit of the folder."),

@@ -31,6 +31,7 @@ class Session(msgspec.Struct, frozen=True, tag="session", tag_field="row"):
     findings beyond what is kept of one session: what they cost is not in its sums. `input_tokens` to
     `cost` are sums of what the record says, 0 where it says nothing. `copied_turns` are answers that an
     earlier session also has, such as the one that it was forked from: they and their calls count there.
+    `title` is the beginning of the first prompt, empty where that is not recorded or holds a secret.
     """
 
     session: str
@@ -59,6 +60,7 @@ class Session(msgspec.Struct, frozen=True, tag="session", tag_field="row"):
     cache_write_tokens: int = 0
     cost: float = 0.0
     copied_turns: int = 0
+    title: str = ""
 
 
 class Turn(msgspec.Struct, frozen=True, tag="turn", tag_field="row"):

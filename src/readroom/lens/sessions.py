@@ -6,7 +6,7 @@ to know what was shown before. Detectors of findings are called at each step and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Protocol, TypeAlias
 
@@ -135,6 +135,21 @@ def summed(session: Session, turns: Sequence[Turn], calls: Sequence[Call]) -> Se
     )  # fmt: skip
 
 
+def only(part: Audited, numbers: Collection[int]) -> Audited:
+    """The session with some of its answers, and what belongs to these."""
+    turns = [turn for turn in part.turns if turn.turn in numbers]
+    calls = [call for call in part.calls if call.turn in numbers]
+    kept = {call.call for call in calls}
+    to_the_end = bool(turns) and turns[-1] is part.turns[-1]
+    compactions = part.session.compactions if to_the_end else turns[-1].epoch if turns else 0
+    session = replace(part.session, compactions=max(0, compactions - (turns[0].epoch if turns else 0)))
+    return Audited(
+        summed(session, turns, calls), turns, calls, [one for one in part.lines if one.call in kept],
+        [one for one in part.findings if one.call in kept],
+        [row for row in part.replayed if row.call in kept],
+    )  # fmt: skip
+
+
 def sessions(
     events: Iterable[Event], record: str, counter: Counter, detectors: DetectorMaker, bounds: Bounds = BOUNDS
 ) -> Iterator[Audited | SkippedPart]:
@@ -234,6 +249,7 @@ class _Assembler:
             parent=event.parent or known.parent,
             model=event.model or known.model,
             started=known.started or event.time,
+            title=known.title or event.title,
         )
         self._known.root = self._session.folder
 

@@ -106,7 +106,7 @@ class Client(Struct, frozen=True):
         chars: The longest text that it passes on; None for one that does not cut.
         lines: The maximum lines that it passes on; None if it does not limit lines.
         shows_meta: It shows its model the whole JSON of an error result, including `_meta`.
-        images: It passes on images, and not their bytes as text.
+        images: It passes on images, and not their bytes as text or a word in their place.
     """
 
     title: str
@@ -127,7 +127,8 @@ CLIENTS = (
     Client("opencode", "opencode", 49_000, lines=1990),  # 50 KiB of whole lines, and 2,000 of them
     # 40,000: the first 8,000 and the last 32,000
     Client("Gemini CLI", "gemini-cli", 39_000, shows_meta=True),
-    Client("Qwen Code", "qwen", 25_000, shows_meta=True),  # about 25,500; qwen-cli-mcp-client-NAME
+    # About 25,500; qwen-cli-mcp-client-NAME. Of an image its model gets a word.
+    Client("Qwen Code", "qwen", 25_000, shows_meta=True, images=False),
     # About 20,000, then a file outside the workspace and a preview of 500.
     Client("GitHub Copilot CLI", "copilot-cli", 19_500),
     Client("Continue CLI", "continue-cli-client", None, images=False),  # base64: 45,000 tokens a picture

@@ -56,7 +56,8 @@ def made(
         "readroom/__init__.py": "", "readroom/cli/__init__.py": "", "readroom/cli/main.py": MAIN,
         "readroom-0.1.0.data/scripts/rg": "#!/bin/sh\necho rg\n", **(extra or {}),
     })  # fmt: skip
-    wheel(work / "helper-1-py3-none-any.whl", {"helper_of_readroom.py": "WORD = 'right'\n"})
+    # Its own bytes: the last place to unpack into, in /tmp, is that of all tests.
+    wheel(work / "helper-1-py3-none-any.whl", {"helper_of_readroom.py": f"WORD = 'right'\n# {folder}\n"})
     out = folder / "readroom.pyz"
     taken = {"readroom-0.1.0-py3-none-any.whl": [tag], "helper-1-py3-none-any.whl": [tag]}
     build.build(taken, work, platform or build.here(), out)

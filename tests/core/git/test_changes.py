@@ -89,7 +89,8 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Repo:
                 case _:
                     lines[at : at + 1] = [f"other {chance.random()}\n"]
         after[name] = "".join(lines)
-    after |= {"d0/f00.txt": None, "new/file.txt": "new\n" * 600, "no_end.txt": "a\nb"}
+    several = "".join(f"line {n}\n" for n in range(900))
+    after |= {"d0/f00.txt": None, "a_new.txt": several, "no_end.txt": "a\nb"}
     made.commit(before, "before")
     made.commit({"no_end.txt": "a\nb\n"}, "end")
     made.commit(after, "after")

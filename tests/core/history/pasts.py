@@ -53,7 +53,7 @@ class Past:
 
     def change(self, **one: Any) -> None:
         """One change of names."""
-        self.workspace.change([one])
+        self.workspace.perform("change_files", {"changes": [one]})
 
     def close(self) -> None:
         self.workspace.close()

@@ -75,7 +75,7 @@ def act(past: Past, chance: random.Random, session: str) -> None:
         lambda: past.do(TrashRequest(name), caller),
         lambda: past.workspace.change(
             [
-                {"action": "make_folder", "path": f"k/{chance.randrange(9)}"},
+                {"action": "mkdir", "path": f"k/{chance.randrange(9)}"},
                 {"action": "copy", "path": folder, "to": f"c{chance.randrange(9)}", "entries": 2},
             ]
         ),

@@ -81,7 +81,7 @@ def test_columns_of_a_line_shown_from_its_middle_are_those_of_the_file() -> None
 def test_beyond_the_limit_one_warning_counts_the_rest() -> None:
     warnings = scan(["\u200b"] * 25, 1, limit=20)
     assert [warn.line for warn in warnings] == [*range(1, 21), None]
-    assert warnings[-1] == Warn(MORE, "5 more about hidden characters in the lines shown")
+    assert warnings[-1] == Warn(MORE, "5 more about hidden characters or tags in the lines shown")
 
 
 def test_undecodable_bytes_of_a_file_are_found_where_they_stand() -> None:

@@ -20,8 +20,10 @@ from hypothesis import strategies as st
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.workspace import Workspace
 from readroom.documents.data.sqlite import SQLITE_COPIED_BYTES
+from readroom.documents.data.texts import open_delimited
 from tests.core.formats.packing import PACK, SUFFIX
 from tests.documents.reading.making import pdf
+from tests.each import each
 from tests.hostile import containers as hostile
 from tests.laws.driving import STORES, Driver, StoreName, fact, stored
 from tests.suites import daily
@@ -308,3 +310,21 @@ def test_other_contracts_take_tables_for_what_they_took_them(
         found = space.call(tool, {"path": "d.db"}, contract_name=contract)
         assert "columns:" not in found.text
         assert "canary" not in found.text
+
+
+@each(
+    ("text", "comments", "columns"),
+    [
+        ('# made by x, on monday\n# it is "so\nid,name\n1,a\n2,b\n', 2, ["id", "name"]),
+        ("#id,name\n1,a\n", 0, ["#id", "name"]),
+        ("# made by x\n#id\tname\n1\ta\n", 1, ["#id", "name"]),
+        ("id,name\n#1,a\n", 0, ["id", "name"]),
+        ("# made by x\n\n\nid;name\n1;a\n", 1, ["id", "name"]),
+    ],
+)
+def test_comments_before_the_header_are_no_rows(text: str, comments: int, columns: list[str]) -> None:
+    (table,) = open_delimited(io.BytesIO(text.encode())).tables
+    assert [column.name for column in table.columns] == columns
+    assert table.total == text.rstrip("\n").count("\n") - comments - text.count("\n\n") * 2
+    said = f"the first {comments} lines are comments" if comments > 1 else "the first 1 line is a comment"
+    assert any(said in line for line in table.details) is bool(comments)

@@ -319,3 +319,19 @@ def test_names_of_attachments_that_are_not_encoded(header: bytes, name: str) -> 
 def test_a_mailbox_may_begin_with_blank_lines() -> None:
     data = b"\r\n\r\nFrom ann\r\nSubject: one\r\n\r\n1\r\n\r\nFrom bob\r\nSubject: two\r\n\r\n2\r\n"
     assert eml.open_document(io.BytesIO(data)).titles == ["one", "two"]
+
+
+def test_lines_that_a_program_broke_are_whole_again() -> None:
+    """RFC 3676: a blank at an end goes on, within the depth of a quotation, not before a signature."""
+    head = b"From: a@b\r\nSubject: x\r\nContent-Type: text/plain; charset=utf-8; format=flowed%s\r\n\r\n"
+    body = (
+        b"One sentence \r\nin two lines.\r\n\r\n> quoted \r\n> words \r\n>> deeper\r\n"
+        b"  indented\r\nlast \r\n-- \r\nAnn \r\n"
+    )
+    lines = eml.letter(head % b"" + body).lines
+    assert list(lines) == [
+        "One sentence in two lines.", "", "> quoted words", ">> deeper", " indented", "last", "--", "Ann",
+    ]  # fmt: skip
+    assert eml.letter(head % b"; delsp=yes" + b"Wort \r\nteil\r\n").lines == ["Wortteil"]
+    fixed = head.replace(b"; format=flowed%s", b"")
+    assert eml.letter(fixed + b"One \r\ntwo\r\n").lines == ["One", "two"]

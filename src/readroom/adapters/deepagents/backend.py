@@ -12,13 +12,13 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from readroom.adapters.deepagents import words
 from readroom.adapters.deepagents.contract import ENTRIES, IMAGE, NAME
 from readroom.adapters.deepagents.names import Paths, include, matcher, surroundings
-from readroom.core.async_workspace import in_thread
 from readroom.core.caller import Caller
 from readroom.core.deadline import Deadline
 from readroom.core.errors import BadPath, NoFolder, ReadroomError
 from readroom.core.extras import needs
 from readroom.core.paths import WorkPath, quote
 from readroom.core.policy.guard import Guard
+from readroom.core.tasks import in_thread
 from readroom.core.values import EntryKind, Reply
 from readroom.core.workspace import Workspace
 

@@ -21,7 +21,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn, TypeVar, final
 
 from readroom.adapters.sandboxes.contract import NAME
-from readroom.core.async_workspace import in_thread
 from readroom.core.caller import Caller
 from readroom.core.config import Settings
 from readroom.core.config.roots import RootLike
@@ -30,6 +29,7 @@ from readroom.core.errors import BadPath, NotAFile, ReadroomError, RefusedError,
 from readroom.core.extras import needs
 from readroom.core.lru import LruCache
 from readroom.core.paths import quote
+from readroom.core.tasks import in_thread
 from readroom.core.values import EntryKind, Reply
 from readroom.core.workspace import Workspace
 

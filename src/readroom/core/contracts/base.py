@@ -117,8 +117,12 @@ IMAGE_PIXELS_PER_TOKEN = 750
 
 def reply_tokens(text: str, images: Sequence[values.Image], count: Callable[[str], int]) -> int:
     """The tokens of a reply: its text, and its images by their size."""
-    pixels = sum(image.width * image.height for image in images)
-    return count(text) + -(-pixels // IMAGE_PIXELS_PER_TOKEN)
+    return count(text) + sum(picture_tokens(image.width, image.height) for image in images)
+
+
+def picture_tokens(width: int, height: int) -> int:
+    """The tokens of an image of this size, about."""
+    return -(-width * height // IMAGE_PIXELS_PER_TOKEN)
 
 
 def remarked(reply: values.Reply, words: str) -> values.Reply:

@@ -8,8 +8,9 @@ hide others.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2s
+from types import MappingProxyType
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -224,11 +225,14 @@ class UsesCursor(Struct, frozen=True):
         start: The cursor of the search where the batch begins, without its fingerprint; None: its beginning.
         lines: How many lines the batch has; 0 if it is a new one.
         place: The last row that was shown; None for none.
+        slow: Files, counted from the beginning of the batch, that took too long to parse, with the line from
+            which they have no labels: later pages neither label nor leave out what this one did not.
     """
 
     start: str | None = None
     lines: int = 0
     place: UsesPlace | None = None
+    slow: Mapping[int, int] = MappingProxyType({})
 
 
 def write_uses_cursor(request: GrepRequest, cursor: UsesCursor) -> str:
@@ -237,8 +241,10 @@ def write_uses_cursor(request: GrepRequest, cursor: UsesCursor) -> str:
     if place is not None:
         path = as_value(place.path)
         numbers += [str(len(path)), str(place.kind), str(place.line), *map(str, place.rank)]
+    slow = "_".join(f"{file}_{line}" for file, line in cursor.slow.items())
     start = "" if cursor.start is None else cursor.start
-    return ".".join((_uses_fingerprint(request), "_".join(numbers), path + start))
+    where = "_".join(numbers) + (f"-{slow}" if slow else "")
+    return ".".join((_uses_fingerprint(request), where, path + start))
 
 
 def read_uses_cursor(request: GrepRequest) -> UsesCursor:
@@ -248,14 +254,17 @@ def read_uses_cursor(request: GrepRequest) -> UsesCursor:
     rest = _rest(request, request.cursor, _uses_fingerprint(request))
     numbers, _, text = rest.partition(".")
     try:
+        numbers, _, named = numbers.partition("-")
         lines, *more = map(_natural, numbers.split("_"))
+        pairs = [_natural(number) for number in named.split("_")] if named else []
+        slow = dict(zip(pairs[::2], pairs[1::2], strict=True))
         if not more:
-            return UsesCursor(text or None, lines)
+            return UsesCursor(text or None, lines, slow=slow)
         size, kind, line, *rank = more
         place = UsesPlace(kind, tuple(rank), parse(text[:size]), line)
     except _UNREADABLE:
         raise _not_given(request, "a search") from None
-    return UsesCursor(text[size:] or None, lines, place)
+    return UsesCursor(text[size:] or None, lines, place, slow)
 
 
 def _uses_fingerprint(request: GrepRequest) -> str:

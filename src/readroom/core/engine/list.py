@@ -25,13 +25,14 @@ from readroom.core.engine.cursors import ListPlace, path_key, read_cursor, write
 from readroom.core.engine.scope import globs_in, is_hidden, reading_of
 from readroom.core.engine.services import Job, Services
 from readroom.core.engine.walk import CHECK_EVERY, Run, Walk, in_order, names_after
-from readroom.core.limits import LIST_MAX_DEPTH
+from readroom.core.limits import LIST_MAX_DEPTH, MAX_WARNINGS
 from readroom.core.paths import ROOT, WorkPath, join, parts
 from readroom.core.policy.ignore_files import IgnoreTree
 from readroom.core.quoting import first_of
 from readroom.core.search.globs import Globs
 from readroom.core.stores.base import Folder
 from readroom.core.stores.spending import spending
+from readroom.core.text import hidden
 from readroom.core.text.collation import collation_key
 from readroom.core.values import Cap, EntryKind, ListEntry, ListRequest, ListResult, Omission
 from readroom.core.values.files import Warn
@@ -313,7 +314,12 @@ class _Listing:
             reason=reason,
             omitted=() if reason is None else (self._omission(after, reason, following),),
             next=following,
-            warnings=(*self._about_others(), *_warnings(walk.closed), *_about_unnamed(walk.unnamed)),
+            warnings=(
+                *self._about_others(),
+                *hidden.in_names((entry.path for entry in entries), limit=MAX_WARNINGS),
+                *_warnings(walk.closed),
+                *_about_unnamed(walk.unnamed),
+            ),
         )
         return result if reason is not None or not self._request.glob else self._with_readings(result)
 

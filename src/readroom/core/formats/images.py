@@ -1,9 +1,9 @@
 """Images for a model: checked, turned upright, shrunk, and small enough to send.
 
 An image that is fine as it is stays byte for byte the same. Any other is decoded within bounded memory,
-shrunk and encoded again: JPEG as JPEG, others as PNG, or as JPEG if a PNG would be too large to send. If an
-animation has to be shrunk, its first frame is shown. This module imports Pillow: import it only when there is
-an image.
+shrunk and encoded again: JPEG as JPEG, others as PNG, or as JPEG if a PNG would be too large to send. A
+region is cut out before that. If an animation has to be shrunk, its first frame is shown. This module imports
+Pillow: import it only when there is an image.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Iterator
 
 from PIL import Image as pillow
+from PIL.BmpImagePlugin import BmpImageFile
 from PIL.GifImagePlugin import GifImageFile
 from PIL.Image import Image as Picture
 from PIL.Image import Resampling, Transpose
@@ -26,6 +27,8 @@ from PIL.PngImagePlugin import PngImageFile
 from PIL.WebPImagePlugin import WebPImageFile
 
 from readroom.core.errors import BadImage
+from readroom.core.formats.kinds import IMAGE_TYPES
+from readroom.core.formats.regions import WHOLE, Region
 from readroom.core.limits import IMAGE_LONG_SIDE, IMAGE_REPLY_BYTES
 from readroom.core.values import Image
 
@@ -42,6 +45,7 @@ TEXT_BYTES = 16 * 1024
 """Compressed notes longer than this are dropped: Pillow would inflate them, a thousandfold at worst."""
 
 DECODERS: dict[str, type[ImageFile]] = {
+    "image/bmp": BmpImageFile,
     "image/gif": GifImageFile,
     "image/jpeg": JpegImageFile,
     "image/png": PngImageFile,
@@ -288,15 +292,15 @@ _ONE_AT_A_TIME = threading.Lock()
 """All calls share one allowance of memory; several decoders at once would multiply it."""
 
 
-def to_image(data: bytes, media_type: str, *, path: str) -> Image:
-    """The image in `data`, whose magic bytes said `media_type`, ready to be sent.
+def to_image(data: bytes, media_type: str, *, path: str, region: Region = WHOLE) -> Image:
+    """The image in `data`, whose magic bytes said `media_type`, or a region of it, ready to be sent.
 
-    The original size is that of the picture upright, as it is seen. Raises BadImage.
+    The original size is that of the picture, or of its region, upright, as it is seen. Raises BadImage.
     """
     with _ONE_AT_A_TIME, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Pillow's, of data that is refused below where it matters
         try:
-            return _converted(data, media_type)
+            return _converted(data, media_type, region)
         except TooLarge as refused:
             problem, advice = str(refused), _SMALLER
         except BROKEN:
@@ -304,18 +308,33 @@ def to_image(data: bytes, media_type: str, *, path: str) -> Image:
     raise BadImage(path, media_type, len(data), problem, advice)
 
 
-def _converted(data: bytes, media_type: str) -> Image:
+def _converted(data: bytes, media_type: str, region: Region) -> Image:
     image = open_image(data, media_type)
-    size = image.size
-    target = _fitted(*size)
-    picture = load(image, data, target)
+    whole = image.size
     orientation = orientation_of(image, data)
-    if orientation == 1 and target == size and len(data) <= IMAGE_REPLY_BYTES and image.mode != "CMYK":
+    stored = region.turned(orientation)
+    box = box_of(stored, whole)
+    size = (box[2] - box[0], box[3] - box[1])
+    target = _fitted(*size)
+    scale = max(target[0] / size[0], target[1] / size[1])
+    picture = load(image, data, (math.ceil(whole[0] * scale), math.ceil(whole[1] * scale)))
+    as_it_is = region == WHOLE and orientation == 1 and target == size and media_type in IMAGE_TYPES
+    if as_it_is and len(data) <= IMAGE_REPLY_BYTES and image.mode != "CMYK":
         return Image(data, media_type, *size, *size)
+    if region != WHOLE:
+        picture = picture.crop(box_of(stored, picture.size))
     smaller = upright(shrunk(picture, target), orientation)
     encoded, shown_type = _encoded(smaller, media_type)
     original = reversed(size) if orientation in TURNED else size
     return Image(encoded, shown_type, *smaller.size, *original)
+
+
+def box_of(region: Region, size: tuple[int, int]) -> tuple[int, int, int, int]:
+    """The pixels of a region, at least one."""
+    width, height = size
+    left, top = min(width - 1, region.left * width // 100), min(height - 1, region.top * height // 100)
+    right, bottom = -(-region.right * width // 100), -(-region.bottom * height // 100)
+    return left, top, max(left + 1, right), max(top + 1, bottom)
 
 
 def _fitted(width: int, height: int) -> tuple[int, int]:

@@ -157,6 +157,9 @@ def carries_header(kind: Kind) -> bool:
 IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """Types that are sent as images: the four that every vision model accepts."""
 
+PICTURE_TYPES = IMAGE_TYPES | {"image/bmp"}
+"""Types that are shown as images, some of them in another form."""
+
 UNKNOWN = MediaType("application/octet-stream", Family.UNKNOWN)
 """Binary that no magic bytes tell."""
 

@@ -43,6 +43,7 @@ class Format(Struct, frozen=True, kw_only=True):
         stored: The stored form of a text that is read as other lines.
         is_data: Whether it holds tables, whose outline is their schema; searches of documents skip it.
         has_formulas: Whether its cells can show their formulas.
+        has_pictures: Whether its pages can be shown as pictures.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Format(Struct, frozen=True, kw_only=True):
     stored: Stored = ""
     is_data: bool = False
     has_formulas: bool = False
+    has_pictures: bool = False
 
     @property
     def every_suffix(self) -> tuple[str, ...]:

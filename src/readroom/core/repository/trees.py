@@ -20,6 +20,9 @@ TREE_NAMES = 300_000
 FOLDER, LINK, SUBMODULE = 0o040000, 0o120000, 0o160000
 """Modes of what is no file."""
 
+EXECUTABLE = 0o100755
+"""The mode of a program."""
+
 
 class Node(Struct, frozen=True):
     """A name of a tree: its mode and the id of its object."""

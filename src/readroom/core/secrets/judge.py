@@ -98,7 +98,7 @@ _REAL = {
     "TelegramBotTokenDetector": re.compile(r":(?=.*[0-9])(?=.*[a-z])(?=.*[A-Z])"),
     # Documentation has `USER:PASS@HOST` and `postgres:postgres@localhost`.
     "BasicAuthDetector": re.compile(
-        r"\A(?!(?:[A-Z_]+|(?i:pass(?:word)?|passwd|secret|user|root|admin|postgres|mysql|example|test))\Z)[^<{$%]"
+        r"\A(?!(?:[A-Z_]+|(?i:pass(?:word)?|passwd|pwd|secret|user|root|admin|postgres|mysql|example|test))\Z)[^<{$%]"
     ),
     # Names of constants are letters alone.
     "ArtifactoryDetector": re.compile(r"(?=.*[0-9])(?=.*[a-z])(?=.*[A-Z])"),
@@ -238,6 +238,8 @@ def _by_library(text: str) -> Iterator[Place]:
                     secret = text[start:end]
                 if secret.startswith("\x7f"):
                     continue  # it is the sign of one
+                if name != "KeywordDetector" and _is_within(start, end, text):
+                    continue
                 if (real is None or real.search(secret)) and (is_valid is None or is_valid(secret)):
                     yield Place(start, end, letter)
 
@@ -261,12 +263,30 @@ _PLACEHOLDER = re.compile(
     r"(?i)\A(?:x+|\*+|\.+|-+|_+|your[-_ ].*|change[-_ ]?me.*|<.*>|example.*|placeholder.*"
     r"|redacted.*|dummy.*|none|null)\Z"
 )
+_SPEAKS_OF_ONE = re.compile(
+    r"(?i)(?:\A|[^a-z])(?:fake|dummy|example|sample|placeholder|change-?me|your|secrets?|passw(?:or)?d|pwd"
+    r"|tokens?|keys?|string|none|null)(?:[^a-z]|\Z)"
+)
+"""A value of words that is not a secret but speaks of one, as in `my-client-secret` and `"string?"`."""
+
+_MASKED = re.compile(r"\[(?:masked|redacted)\b|\*{4}|x{6}", re.IGNORECASE)
+
+_BLOB = re.compile(r"[A-Za-z0-9+/]{60,}")
+
+
+def _is_within(start: int, end: int, text: str) -> bool:
+    """Whether a short secret only stands within the letters of something long, such as a picture as text."""
+    return end - start < 60 and any(
+        blob.start() <= start and end <= blob.end() for blob in _BLOB.finditer(text)
+    )
 
 
 def _is_real(secret: str, line: str) -> bool:
     from detect_secrets.filters import heuristic
 
     if "\x7f" in secret or len(secret) < 6 or not re.search(r"[0-9]|[^\w]", secret):
+        return False
+    if _MASKED.search(secret) or (not re.search(r"[0-9]", secret) and _SPEAKS_OF_ONE.search(secret)):
         return False
     if (
         _REFERENCE.search(secret)
@@ -324,13 +344,15 @@ def installed() -> bool:
     return True
 
 
-def kinds(line: str) -> tuple[str, ...]:
-    """The kinds of secrets in one line, each once; a private key by its first line."""
+def found(line: str) -> list[tuple[str, str]]:
+    """The kinds and the texts of the secrets in one line; a private key by its first line."""
     data = line.encode("utf-8", "surrogatepass")
-    found = [KINDS[place.letter] for place in places(data)]
-    if BEGINS.search(data):
-        found.append(PRIVATE_KEY)
-    return tuple(dict.fromkeys(found))
+    made = [
+        (KINDS[place.letter], data[place.start : place.end].decode("utf-8", "replace"))
+        for place in places(data)
+    ]
+    made += [(PRIVATE_KEY, match.group().decode("ascii")) for match in BEGINS.finditer(data)]
+    return made
 
 
 # -----------------------------------------------------------------------------

@@ -17,9 +17,13 @@ from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field
 
-from readroom.core.values import changes
+from readroom.core.values import calls, changes
+from readroom.core.values.calls import Call as Call
+from readroom.core.values.calls import Fact as Fact
+from readroom.core.values.calls import Following
+from readroom.core.values.calls import Pages as Pages
 from readroom.core.values.commands import CommandRequest, CommandResult
-from readroom.core.values.files import Attachment, OutlineView, PartView, Row, ShownDocument, Stream
+from readroom.core.values.files import Attachment, OutlineView, Row, ShownDocument, Stream
 from readroom.core.values.files import Cut as Cut
 from readroom.core.values.files import Entry as Entry
 from readroom.core.values.files import EntryKind as EntryKind
@@ -38,11 +42,12 @@ from readroom.core.values.many import ReadManyRequest, ReadManyResult
 from readroom.core.values.matches import GrepFile as GrepFile
 from readroom.core.values.matches import GrepLine as GrepLine
 from readroom.core.values.matches import UseCounts, UseKind
+from readroom.core.values.measures import OutputMeasure as OutputMeasure
+from readroom.core.values.measures import PartsMeasure as PartsMeasure
+from readroom.core.values.measures import ReadMeasure as ReadMeasure
+from readroom.core.values.measures import SearchMeasure as SearchMeasure
 from readroom.core.values.options import NATIVE_READ, NATIVE_SEARCH, ReadOptions, SearchOptions
 from readroom.core.values.packing import ProgramRequest, ProgramResult
-
-Fact: TypeAlias = "str | int | float | bool | Sequence[Fact] | Mapping[str, Fact] | None"
-"""A JSON value; facts are what a program may rely on."""
 
 
 class Bytes(Protocol):
@@ -60,7 +65,7 @@ class Bytes(Protocol):
 
 
 ReadMode: TypeAlias = Literal["offset", "tail"]
-ReadView: TypeAlias = Literal["text", "outline", "full_outline", "formulas"]
+ReadView: TypeAlias = Literal["text", "outline", "full_outline", "formulas", "image", "not_shown"]
 GrepOutput: TypeAlias = Literal["content", "files", "count", "references"]
 GrepSort: TypeAlias = Literal["path", "relevance", "mtime"]
 ListSort: TypeAlias = Literal["name", "mtime", "size"]
@@ -82,6 +87,8 @@ class ReadRequest(Struct, frozen=True):
     document; lines are then those of the first part.  `symbol` names a definition: its lines are the whole,
     and `offset` is one of them.  With `view` outline, `limit` counts definitions, and `column` counts those
     that start in line `offset`.  With `view` formulas, a sheet shows formulas instead of values.
+    With `view` image, a page is shown as a picture; `pages` may then name a region of it, or of an image.
+    With `view` not_shown, the lines of a part are what its notes count.
     """
 
     path: str
@@ -162,8 +169,9 @@ Request: TypeAlias = (
 class Omission(Struct, frozen=True):
     """Something that a reply left out, why, and the request that shows it.
 
-    `what` is lines, columns, parts, headings, definitions, signatures, members, bytes, files, matches or
-    entries, `first` to `last`; `line` is set for columns, and `part` for omissions in a part of a document.
+    `what` is lines, columns, parts, headings, definitions, signatures, members, bytes, files, matches,
+    figures, counted (in notes) or entries, `first` to `last`; `line` is set for columns, and `part`
+    for omissions in a part of a document.
     """
 
     what: str
@@ -325,50 +333,6 @@ Result: TypeAlias = (
 # -----------------------------------------------------------------------------
 
 
-class ReadMeasure(Struct, frozen=True):
-    """The formatting of a read.
-
-    Attributes:
-        numbered: The prefix of a line with that number, and its line feed.
-        outlined: One row of an outline.
-        mark_bytes: The mark after a truncated line.
-        content_bytes: The most that all numbered lines may take; None for all that fit the reply.
-    """
-
-    numbered: Callable[[int], int]
-    outlined: Callable[[Row], int]
-    mark_bytes: int
-    content_bytes: int | None = None
-
-
-class PartsMeasure(Struct, frozen=True):
-    """The formatting of a document that is read part by part.
-
-    Attributes:
-        heading: An entry of a table of contents: depth, title, part.
-        part: The line above a part, given its unit and the number of all parts.
-    """
-
-    heading: Callable[[tuple[int, str, int]], int]
-    part: Callable[[PartView, str, int], int]
-
-
-class SearchMeasure(Struct, frozen=True):
-    """The formatting of a search.
-
-    Attributes:
-        file: The text above the lines of a file.
-        line: One line, formatted.
-        names_each: The reply names the file with every match.
-        content_bytes: The most that all matches may take; None for all that fit the reply.
-    """
-
-    file: Callable[[GrepFile], int]
-    line: Callable[[GrepLine], int]
-    names_each: bool = False
-    content_bytes: int | None = None
-
-
 class ListMeasure(Struct, frozen=True):
     """The formatting of a listing.
 
@@ -377,20 +341,6 @@ class ListMeasure(Struct, frozen=True):
     """
 
     listed: Callable[[ListEntry], int]
-
-
-class OutputMeasure(Struct, frozen=True):
-    """The formatting of the output of a command.
-
-    Attributes:
-        numbered: The number of a line, and its line feed; None without numbers.
-        gap_bytes: The longest text for a gap between lines.
-        escapes: Output is sent as JSON, and its escapes count.
-    """
-
-    numbered: Callable[[int], int] | None
-    gap_bytes: int = 0
-    escapes: bool = False
 
 
 class Measure(Struct, frozen=True):
@@ -428,17 +378,6 @@ class Cap(Struct, frozen=True):
     images: bool = True
 
 
-class Call(Struct, frozen=True):
-    """A tool call, ready to send."""
-
-    tool: str
-    arguments: dict[str, Fact]
-
-    def to_fact(self) -> dict[str, Fact]:
-        """The call as facts carry it."""
-        return {"tool": self.tool, "arguments": self.arguments}
-
-
 _said = attrgetter("text", "images", "attached", "is_error")
 
 
@@ -448,7 +387,8 @@ class Reply(Struct, frozen=True, dict=True, eq=False):
     `attached` are files that go with it; `stream` has the bytes of one that a program asked for, which closes
     it.  Facts are built on demand, as some hosts only want the text; `build_sent` builds them for callers
     that do not modify them.  `shown` is the result as far as the text shows it, if less than was selected.
-    `build_cost` gives the cost: an estimate until the tokens are counted.
+    `build_cost` gives the cost: an estimate until the tokens are counted.  `follow` makes other calls as this
+    one was made.
     """
 
     text: str
@@ -460,6 +400,7 @@ class Reply(Struct, frozen=True, dict=True, eq=False):
     stream: Stream | None = None
     build_cost: Callable[[], dict[str, Fact]] = dict
     build_sent: Callable[[], dict[str, Fact]] | None = None
+    follow: Following[Reply] | None = None
 
     @cached_property
     def facts(self) -> dict[str, Fact]:
@@ -471,6 +412,34 @@ class Reply(Struct, frozen=True, dict=True, eq=False):
         """Its tokens by what counted them; what counts them keeps them here."""
         return {}
 
+    @property
+    def next(self) -> Call | None:
+        """The call that shows what comes after this reply; after a failure, one that works. None without."""
+        facts = self.facts.get("error") if self.is_error else self.facts
+        return calls.of_fact(facts.get("next")) if isinstance(facts, Mapping) else None
+
+    @property
+    def tokens(self) -> int:
+        """The tokens that the reply costs a model: those of its text, and of its images by their size."""
+        tokens = self.build_cost().get("tokens")
+        return tokens if isinstance(tokens, int) else 0
+
+    @property
+    def hash(self) -> str | None:
+        """The hash of the file as it is after the call, which a change expects; None without one file."""
+        known = self.facts.get("content_hash")
+        return known if isinstance(known, str) else None
+
+    def pages(self) -> Pages[Reply]:
+        """This reply and those that continue it, each made when it is asked for.
+
+        A log is shown from its end, and so are its pages; with `offset=1` it is read from the beginning.
+
+        Raises:
+            ReadroomError: While iterating, as the method that made this reply does.
+        """
+        return Pages(self, _after)
+
     def __eq__(self, other: object) -> bool:
         """Whether both say the same."""
         return _said(self) == _said(other) if isinstance(other, Reply) else NotImplemented
@@ -480,3 +449,9 @@ class Reply(Struct, frozen=True, dict=True, eq=False):
 
     def __repr__(self) -> str:
         return f"Reply(text={self.text!r}, images={self.images!r}, is_error={self.is_error!r})"
+
+
+def _after(page: Reply) -> tuple[Following[Reply], Call] | None:
+    """How the page after one is made; None after the last, and after a failure."""
+    call = None if page.is_error else page.next
+    return None if call is None or page.follow is None else (page.follow, call)

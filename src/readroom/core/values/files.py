@@ -185,6 +185,11 @@ class PartView(Struct, frozen=True):
         images: The pictures that are shown.
         total_known: Whether `total_lines` is exact; otherwise it is a minimum.
         rows: If a line is a run of empty rows of a sheet: the row of each line, and the one after them.
+        figures: How many figures of a page are not shown.
+        drawn: Width and height of the picture that shows them.
+        counted: How many lines the view `not_shown` has of what its notes count.
+        is_bare: Whether they count something that has no words.
+        region: The region that is shown as a picture, as `0,0,100,100`; empty if the text is.
     """
 
     number: int
@@ -199,6 +204,11 @@ class PartView(Struct, frozen=True):
     images: Sequence[Image] = ()
     total_known: bool = True
     rows: Sequence[int] = ()
+    figures: int = 0
+    drawn: tuple[int, int] = (0, 0)
+    region: str = ""
+    counted: int = 0
+    is_bare: bool = False
 
     @property
     def end(self) -> int:

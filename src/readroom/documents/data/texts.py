@@ -241,9 +241,9 @@ def open_delimited(file: BinaryIO) -> Database:
     text = DecodedStream(file)
     head = text.sample()
     hint = _SAID.match(head)
-    delimiter = _delimiter(head) if hint is None else hint[1]
+    comments, delimiter = _commented(head) if hint is None else (0, hint[1])
     skipped = 0 if hint is None else 1
-    records = _Records(text, delimiter)
+    records = _Records(text, delimiter, comments)
     sample = list(itertools.islice(records, skipped, SAMPLE_ROWS))
     named = bool(sample) and _names(sample[0], sample[1:])
     width = max(map(len, sample), default=0)
@@ -261,6 +261,9 @@ def open_delimited(file: BinaryIO) -> Database:
     header = "the first row names the columns" if named else "no row names the columns"
     if hint is not None:
         header = f"the line {hint[0].strip()} is not a row; {header}"
+    if comments:
+        lines = f"{comments} lines are comments" if comments > 1 else "1 line is a comment"
+        header = f"the first {lines}, shown without `pages`; {header}"
     mark = _DELIMITERS.get(delimiter, delimiter)
     about = f"fields separated by {mark}; {header}; types are from the first rows"
     return Database([Streamed(text, columns, rows, [about], of_all=lambda: records.remarks)])
@@ -273,8 +276,10 @@ class _Records:
     `remarks` are notes on all records, complete after a pass to their end.
     """
 
-    def __init__(self, text: DecodedStream, delimiter: str) -> None:
+    def __init__(self, text: DecodedStream, delimiter: str, comments: int) -> None:
+        """`comments` are lines before the first record."""
         self.remarks: Sequence[str] = ()
+        self._comments = comments
         self._text = text
         self._delimiter = delimiter
         self._is_over = False
@@ -287,17 +292,19 @@ class _Records:
             for row in reader:
                 if self._is_over:
                     # A row ends with its line unless a quote is open: here the file ended it.
-                    self.remarks = (_UNCLOSED.format(line=before + 1),)
+                    self.remarks = (_UNCLOSED.format(line=self._comments + before + 1),)
                 before = reader.line_num
                 if row:
                     yield row
         except csv.Error as error:
             if reader.line_num > before + 1:
-                raise Unreadable(_TOO_LONG.format(line=before + 1, chars=FIELD_CHARS), AS_TEXT) from None
+                raise Unreadable(
+                    _TOO_LONG.format(line=self._comments + before + 1, chars=FIELD_CHARS), AS_TEXT
+                ) from None
             raise Unreadable(f"it is not a table ({error})", AS_TEXT) from None
 
     def _lines(self) -> Iterator[str]:
-        for line in self._text.lines():
+        for line in itertools.islice(self._text.lines(), self._comments, None):
             yield line.replace("\0", "\ufffd")
         self._is_over = True
 
@@ -320,6 +327,22 @@ def _apart(row: Sequence[str]) -> list[str]:
         seen[name] += 1
         names.append(f"{name} ({seen[name]})" if name and seen[name] > 1 else name)
     return names
+
+
+def _commented(head: str) -> tuple[int, str]:
+    """How many lines before the header are comments, and the delimiter of what follows.
+
+    A line with a hash in front is the header if it has as many fields as the row below it.
+    """
+    lines = head.split("\n")
+    count = next((at for at, line in enumerate(lines) if not line.startswith("#") and line.strip()), 0)
+    delimiter = _delimiter("\n".join(lines[count:]))
+    while count and not lines[count - 1].strip():
+        count -= 1
+    fields = lines[count].count(delimiter) if count < len(lines) else 0
+    if count and fields and lines[count - 1].count(delimiter) == fields:
+        count -= 1
+    return count, delimiter
 
 
 def _delimiter(sample: str) -> str:

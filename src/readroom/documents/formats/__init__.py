@@ -17,6 +17,7 @@ from typing import BinaryIO, Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from readroom.core.formats.regions import Region
 from readroom.core.formats.registry import table
 from readroom.core.quoting import plural
 
@@ -48,7 +49,7 @@ class Area(Struct, frozen=True):
 
     With `formulas`, cells that have one show it instead of its value.  `columns` are those of a
     table of data, as a caller wrote them; empty for the first of them.  `lines` is the maximum number of
-    lines of a sheet, None for as many as fit.
+    lines of a sheet, None for as many as fit.  With a `region`, it is that of the picture of a page.
     """
 
     first_row: int = 1
@@ -58,6 +59,7 @@ class Area(Struct, frozen=True):
     formulas: bool = False
     columns: str = ""
     lines: int | None = None
+    region: Region | None = None
 
 
 class Heading(Struct, frozen=True):
@@ -90,6 +92,10 @@ class Part(Struct, frozen=True):
         brief: Number of its lines that are shown among other parts; None for all.
         total_known: Whether `total_rows` is exact; otherwise it is a minimum.
         naming: Lines that name a file which the document carries, each with the path of that file inside.
+        figures: How many figures, drawings and forms of a page the text does not show.
+        drawn: Width and height of the picture that a page with figures would be.
+        counted: Lines of what its notes count, as far as it has words.
+        is_bare: Whether they count something without words.
         rows: For a sheet in which a line is a run of empty rows: the row that each line is, or begins with,
             and the row after the last.
     """
@@ -106,6 +112,10 @@ class Part(Struct, frozen=True):
     total_known: bool = True
     naming: Sequence[tuple[str, str]] = ()
     rows: Sequence[int] = ()
+    figures: int = 0
+    drawn: tuple[int, int] = (0, 0)
+    counted: Sequence[str] = ()
+    is_bare: bool = False
 
 
 class Document(Protocol):
@@ -133,6 +143,14 @@ class Skimmed(Protocol):
 
     def text_part(self, number: int) -> Part:
         """The part with this number, without its pictures."""
+
+
+@runtime_checkable
+class Drawn(Protocol):
+    """A document whose parts can be shown as pictures."""
+
+    def picture_of(self, number: int, region: Region) -> Part:
+        """A region of the part with this number as a picture, without its text. Raises Unreadable."""
 
 
 @runtime_checkable
@@ -183,7 +201,54 @@ def opener(name: str) -> Opener:
     return found
 
 
+BESIDE_CHARS = 64 * 1024
+"""Longest text of one thing that is counted; the HTML form of a message has some 10,000."""
+
+_WORDS = "\0"
+
+
+def told(kind: str, words: str) -> str:
+    """The name under which something is counted, with its words, which another view shows."""
+    kept = words.strip().replace(_WORDS, "")[:BESIDE_CHARS]
+    return f"{kind}{_WORDS}{kept}" if kept else kind
+
+
+class Count(str):
+    """A note that counts what is not shown; `counted` are the lines that show it, all unless it `is_bare`."""
+
+    __slots__ = ("counted", "is_bare")
+
+    counted: Sequence[str]
+    is_bare: bool
+
+    def __new__(cls, sentence: str, counted: Sequence[str] = (), *, is_bare: bool = True) -> Count:
+        """A sentence with its lines."""
+        made = super().__new__(cls, sentence)
+        made.counted, made.is_bare = counted, is_bare
+        return made
+
+
 def omission_note(counts: Mapping[str, int]) -> list[str]:
-    """A sentence that counts what is not shown, by its kind in the singular; empty if all is shown."""
-    named = [f"{count:,} {kind if count == 1 else plural(kind)}" for kind, count in counts.items() if count]
-    return [f"Not shown: {', '.join(named)}."] if named else []
+    """A sentence that counts what is not shown, by its kind in the singular; empty if all is shown.
+
+    What was counted with its words (`told`) is in the lines of the note.
+    """
+    totals: dict[str, int] = {}
+    beside: list[str] = []
+    is_bare = False
+    for name, count in counts.items():
+        kind, _, words = name.partition(_WORDS)
+        totals[kind] = totals.get(kind, 0) + count
+        is_bare |= not words and count > 0
+        if words and count > 0:
+            beside += _shown_beside(kind, words, count)
+    named = [f"{count:,} {kind if count == 1 else plural(kind)}" for kind, count in totals.items() if count]
+    return [Count(f"Not shown: {', '.join(named)}.", beside, is_bare=is_bare)] if named else []
+
+
+def _shown_beside(kind: str, words: str, count: int) -> list[str]:
+    times = f" ({count:,} times)" if count > 1 else ""
+    lines = words.split("\n")
+    if len(lines) == 1:
+        return [f"[{kind}{times}: {' '.join(words.split())}]"]
+    return [f"[{kind}{times}]", *lines, f"[end of {kind}]"]

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from readroom.core.limits import HEAD_BYTES
 from readroom.core.text import encodings
-from readroom.documents.formats import Part, Unreadable, charsets, css, omission_note, sections, tables
+from readroom.documents.formats import Part, Unreadable, charsets, css, omission_note, sections, tables, told
 from readroom.documents.formats.formulas import FormulaParts
 from readroom.documents.formats.sections import Sections
 
@@ -155,7 +155,7 @@ class HtmlPage:
         if tag == "a" and self._link is not None:
             at, target = self._link
             words = "".join(self._words[at:])
-            self.dropped["link target"] += sections.is_lost(words, target)
+            self.dropped[told("link target", target)] += sections.is_lost(words, target)
             self._words[at:] = [sections.link(words, target)]
             self._link = None
         if tag == "title" and not self.title:
@@ -189,9 +189,9 @@ class HtmlPage:
     def comment(self, text: str) -> None:
         """A comment, which a page does not show; the parser takes declarations and instructions for some."""
         if not text.startswith("?"):
-            self.dropped["comment"] += 1
+            self.dropped[told("comment", text)] += 1
         elif not text.startswith(("?xml ", "?xml\n", "?xml\t")):
-            self.dropped["processing instruction"] += 1
+            self.dropped[told("processing instruction", text)] += 1
 
     def close(self) -> Sequence[HtmlBlock]:
         """The blocks of the page."""
@@ -213,10 +213,11 @@ class HtmlPage:
     def _attributes(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Count content by attributes."""
         for name in _TOLD & attributes.keys():
-            self.dropped["title or label"] += bool(attributes[name].strip())
+            self.dropped[told("title or label", attributes[name])] += bool(attributes[name].strip())
         if tag == "meta":
             name = attributes.get("name") or attributes.get("property", "")
-            self.dropped["document property"] += name.lower() in _ABOUT
+            words = f"{name}: {attributes.get('content', '')}"
+            self.dropped[told("document property", words)] += name.lower() in _ABOUT
         elif tag == "option" and "selected" in attributes:
             self._words.append("(x) ")
 
@@ -232,11 +233,12 @@ class HtmlPage:
         if kind in _FIELDS:
             mark = "x" if "checked" in attributes else " "
             self._words.append(f"[{mark}] " if kind == "checkbox" else f"({mark}) ")
-            self.dropped["value of a button"] += bool(value)
+            self.dropped[told("value of a button", value)] += bool(value)
         elif kind == "image":
             self._picture(attributes.get("alt", "").strip())
         elif value and kind in ("hidden", "password"):
-            self.dropped["hidden element" if kind == "hidden" else "password"] += 1
+            words = f"{attributes.get('name', '')}={value}"
+            self.dropped[told("hidden element", words) if kind == "hidden" else "password"] += 1
         elif value:
             self._words.append(f"[{value}] ")
 

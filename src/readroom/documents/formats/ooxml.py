@@ -14,7 +14,8 @@ from urllib.parse import unquote
 
 from msgspec import Struct, field
 
-from readroom.documents.formats import Unreadable, archives, xml
+from readroom.core.paths import BORDER
+from readroom.documents.formats import Unreadable, archives, told, xml
 from readroom.documents.formats.archives import Archive
 from readroom.documents.formats.compound import check_not_ole
 from readroom.documents.formats.elements import Element, local
@@ -106,7 +107,7 @@ _BY_PEOPLE = frozenset(("Company", "Manager", "HyperlinkBase"))
 
 def properties(package: Package) -> Counter[str]:
     """How many properties the document has: title, subject, keywords and others."""
-    count = 0
+    found: Counter[str] = Counter()
     for relation in _relations(package.archive, "").values():
         if relation.kind not in _PROPERTIES or relation.target not in package.archive.members:
             continue
@@ -114,10 +115,17 @@ def properties(package: Package) -> Counter[str]:
             root = package.root(relation.target)
         except Unreadable:
             continue
-        filled = [local(at) for at in root if "".join(at.itertext()).strip()]
         extended = relation.kind == "extended-properties"
-        count += sum(name in _BY_PEOPLE if extended else name not in _BY_PROGRAMS for name in filled)
-    return Counter({"document property": count})
+        for at in root:
+            words, name = "".join(at.itertext()).strip(), local(at)
+            if words and (name in _BY_PEOPLE if extended else name not in _BY_PROGRAMS):
+                found[told("document property", f"{at.get('name') or name}: {words}")] += 1
+    return found
+
+
+def inside(relation: Relation | None) -> str:
+    """The path of a part that a document carries, as it follows the path of the document."""
+    return "" if relation is None or relation.external else f"{BORDER}/{relation.target}"
 
 
 def _relations(archive: Archive, part: str) -> Mapping[str, Relation]:

@@ -6,6 +6,7 @@
     Sheet2           a part by its title, which comes before a number if it is one
     Sheet2!A1:F200   an area of a sheet; 2!A:C by its number; 'a, b'!A1 quoted; A1:C9 of the first sheet
     #3               part 3, whatever the titles are
+    3!0,50,100,100   the lower half of page 3, as a picture
     contents         the table of contents
     users!id,name    columns of a table of data, by name, number or range of numbers; with semicolons between
                      tables; id,name of the only table
@@ -21,6 +22,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from readroom.core.formats import regions
 from readroom.core.quoting import unquoted
 from readroom.core.values.files import CONTENTS_WORD, SCHEMA_WORD
 from readroom.documents.formats import Area, Unit
@@ -78,11 +80,26 @@ def parse(pages: str, unit: Unit, total: int, titles: Sequence[str]) -> list[Pic
         return [Pick(whole, whole)]
     if unit is Unit.TABLE:
         return _tables(pages, total, names)
+    if not unit.has_rows and (pick := _pictured(stripped, unit, total)) is not None:
+        return [pick]
     items = [item.strip() for item in parted(pages, ",")]
     picks = [_pick(item, unit, total, names) for item in items if item]
     if not picks:
         raise BadPages("names nothing")
     return picks
+
+
+def _pictured(pages: str, unit: Unit, total: int) -> Pick | None:
+    """A region of a page; None if it is something else. Raises BadPages."""
+    name, mark, place = pages.partition("!")
+    try:
+        region = regions.parse(place) if mark else None
+    except regions.BadRegion as error:
+        raise BadPages(str(error), name or "1") from None
+    if region is None:
+        return None
+    number = _named(name.removeprefix(_SURE).strip() or "1", unit, total, {})
+    return Pick(number, number, Area(region=region))
 
 
 def _tables(pages: str, total: int, names: dict[str, int]) -> list[Pick]:
@@ -228,7 +245,8 @@ def _written(pick: Pick, titles: Sequence[str]) -> str:
     numbers = str(pick.first) if pick.first == pick.last else f"{pick.first}-{pick.last}"
     # A part may have a number as its title.
     mark = _SURE if numbers in titles or str(pick.first) in titles else ""
-    return mark + numbers + ("" if pick.area is None else f"!{pick.area.columns or _cells(pick.area)}")
+    area = pick.area
+    return mark + numbers + ("" if area is None else f"!{area.region or area.columns or _cells(area)}")
 
 
 def _cells(area: Area) -> str:

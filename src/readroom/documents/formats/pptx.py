@@ -26,6 +26,7 @@ from readroom.documents.formats import (
     sections,
     symbols,
     tables,
+    told,
 )
 from readroom.documents.formats import compound as compounds
 from readroom.documents.formats.archives import ANOTHER_COPY
@@ -194,7 +195,8 @@ class _Slide:
         for element in parent:
             name = local(element)
             if _is_hidden(element):
-                self.dropped["hidden shape"] += 1
+                words = " ".join(at.text or "" for at in element.iter(f"{A}t"))
+                self.dropped[told("hidden shape", words)] += 1
                 continue
             self._count(element, name)
             if name in ("sp", "cxnSp"):
@@ -221,10 +223,12 @@ class _Slide:
         if about is None:
             return
         if name != "pic" and (about.get("descr") or about.get("title")):
-            self.dropped["alternative text"] += 1
+            words = "; ".join(filter(None, (about.get("title"), about.get("descr"))))
+            self.dropped[told("alternative text", words)] += 1
         for link in about.iter(f"{A}hlinkClick", f"{A}hlinkHover"):
             relation = self._relations.get(link.get(f"{R}id", ""))
-            self.dropped["link target"] += relation is not None and relation.external
+            target = relation.target if relation is not None and relation.external else ""
+            self.dropped[told("link target", target)] += bool(target)
         media = element.find("*/{*}nvPr")
         if media is not None:
             self.dropped["film or sound"] += any(local(at).endswith("File") for at in media)
@@ -255,7 +259,8 @@ class _Slide:
                     self._package, self._member, element.get(f"{R}dm", ""), "diagram"
                 )
             elif name == "oleObj":
-                self.dropped["embedded object"] += 1
+                relation = self._relations.get(element.get(f"{R}id", ""))
+                self.dropped[told("embedded object", ooxml.inside(relation))] += 1
                 return
 
     def _cell(self, cell: Element) -> list[tuple[int, Sequence[str]]]:
@@ -286,7 +291,7 @@ class _Slide:
                 link = element.find(f"{A}rPr/{A}hlinkClick")
                 relation = None if link is None else self._relations.get(link.get(f"{R}id", ""))
                 target = relation.target if relation is not None and relation.external else ""
-                self.dropped["link target"] += sections.is_lost(words, target)
+                self.dropped[told("link target", target)] += sections.is_lost(words, target)
                 yield sections.link(words.replace("\v", "\n"), target)
             elif name in ("AlternateContent", "m"):
                 roots = [element] if name == "m" else element[:1]  # the second form is for old programs

@@ -42,6 +42,10 @@ class Extracted(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=Tru
     left_out: int
     naming: list[tuple[str, str]] = []
     rows: list[int] = []
+    figures: int = 0
+    counted: list[str] = []
+    is_bare: bool = False
+    drawn: tuple[int, int] = (0, 0)
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):

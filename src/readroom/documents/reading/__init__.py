@@ -29,15 +29,16 @@ from readroom.core.formats.kinds import Recognised, default_lines
 from readroom.core.limits import MAX_WARNINGS, Limits
 from readroom.core.quoting import joined, quote
 from readroom.core.stores.base import Source
-from readroom.core.text import encodings, hashes
+from readroom.core.text import encodings, hashes, hidden
 from readroom.core.text.select import Frame, Page, along, forward, weight
 from readroom.core.values import Kind, Omission, ReadRequest, ReadResult, Warn
 from readroom.core.values.files import CONTENTS_WORD, PartView, ShownDocument
 from readroom.documents.formats import OTHER_COPY, Encrypted, NoSuchColumn, Unreadable, page_ranges
 from readroom.documents.formats.page_ranges import Pick
 from readroom.documents.limits import DOCUMENT_IMAGES, DOCUMENT_PATIENCE
+from readroom.documents.reading import beside
 from readroom.documents.reading.cache import DocumentCache, Reading
-from readroom.documents.reading.parts import PartContent, PartLines, Parts
+from readroom.documents.reading.parts import PartContent, PartLines, Parts, region_of
 from readroom.documents.reading.withheld import denied_in
 
 _LOCKED_ADVICE = "Ask the user for a copy without a password, or for an export as text."
@@ -66,6 +67,8 @@ def read_document(
     request = job.request
     if (request.limit or 1) < 0:
         raise negative_limit(request.limit, next_request=replace(request, limit=None))
+    if request.view == "image" and not job.cap.images:
+        raise beside.unseen(request)
     within = job.deadline.of_work(services.limits.document_timeout_s, DOCUMENT_PATIENCE)
     denies = denied_in(services.guard, source, request.path)
     documents = services.documents()
@@ -98,7 +101,8 @@ class _Shown:
     ) -> None:
         request, cap = job.request, job.cap
         self._reading = reading
-        self._format = recognised.format
+        self._sees = cap.images
+        self._recognised, self._format = recognised, recognised.format
         assert cap.measure.parts is not None, "the contract reads documents part by part"
         self._measure = cap.measure.parts
         self._numbered = cap.measure.read.numbered
@@ -138,6 +142,7 @@ class _Shown:
             following = self._shown_pick(pick, picks[at + 1 :])
             if following is not None:
                 break
+        self._omitted += beside.omissions(self._request, self._recognised, self._parts, sees=self._sees)
         document = ShownDocument(self._format, str(self._unit), self._total, self._parts, *contents)
         return replace(
             self._base,
@@ -145,7 +150,7 @@ class _Shown:
             omitted=self._omitted,
             uncut=self._uncut,
             next=self._rest_of_cuts() or following,
-            warnings=self._warnings[:MAX_WARNINGS],
+            warnings=hidden.first_told((*self._warnings, *self._of_titles()), MAX_WARNINGS),
         )
 
     # --- which parts --------------------------------------------------------------------------
@@ -155,9 +160,12 @@ class _Shown:
         if request.pages is None:
             return [Pick(1, self._total)] if self._total else []
         try:
-            return page_ranges.parse(request.pages, self._unit, self._total, self._titles)
+            picks = page_ranges.parse(request.pages, self._unit, self._total, self._titles)
         except page_ranges.BadPages as error:
             raise self._no_such_part(error) from None
+        if request.view != "image" and any(pick.area and pick.area.region for pick in picks):
+            raise beside.region_of_text(request, self._recognised, picks, self._titles)
+        return picks
 
     def _no_such_part(self, error: page_ranges.BadPages) -> BadRange:
         request = self._request
@@ -246,6 +254,11 @@ class _Shown:
             notes=notes,
             images=images,
             total_known=part.total_known,
+            figures=part.figures if text.first == 1 else 0,
+            drawn=part.drawn,
+            counted=len(part.counted) if notes else 0,
+            is_bare=part.is_bare and bool(notes),
+            region=str(region_of(content.area)) if self._request.view == "image" else "",
         )
         frame = Frame(
             self._room - self._measure.part(head, str(self._unit), self._total),
@@ -334,6 +347,11 @@ class _Shown:
         if column is None or column <= total:
             return page
         raise past_column(request, text.first, total, total_lines=text.total)
+
+    def _of_titles(self) -> list[Warn]:
+        """Warnings about the titles, headers and notes of a document."""
+        words = (word for part in self._parts for word in (part.title, part.header or "", *part.notes))
+        return hidden.in_names(words, limit=MAX_WARNINGS)
 
     def _take(self, head: PartView, page: Page, frame: Frame, content: PartContent) -> None:
         room = frame.room - weight(page, frame)

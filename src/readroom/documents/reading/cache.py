@@ -180,7 +180,8 @@ class DocumentCache:
 
 
 def _size(part: Part) -> int:
-    texts = sum(map(len, part.lines)) + _LINE_BYTES * len(part.lines)
+    lines = (*part.lines, *part.counted)
+    texts = sum(map(len, lines)) + _LINE_BYTES * len(lines)
     return _PART_BYTES + 2 * texts + sum(len(picture.data) for picture in part.pictures)
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TypeVar, final
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from readroom.core.deadline import Deadline
 from readroom.core.errors import StoreFailed, TimedOut
@@ -117,6 +117,7 @@ class Extractor:
             formulas=area is not None and area.formulas,
             columns="" if area is None else area.columns,
             text_only=text_only,
+            region=None if area is None or area.region is None else list(astuple(area.region)),
         )
         self._tell(json.dumps(ask).encode() + b"\n")
         extracted, blob = self._answer(Extracted, deadline)
@@ -200,7 +201,13 @@ class Extractor:
         """The part, if the answer is plausible."""
         sizes = [size for _, size in extracted.pictures]
         rows = (extracted.first_row, extracted.total_rows or 0, extracted.left_out, extracted.brief or 0)
-        texts = (extracted.title, extracted.header or "", *extracted.notes, *extracted.lines)
+        texts = (
+            extracted.title,
+            extracted.header or "",
+            *extracted.notes,
+            *extracted.lines,
+            *extracted.counted,
+        )
         if min(rows) < 0 or min(sizes, default=0) < 0 or sum(sizes) != len(blob) or not _follow(extracted):
             self.close()
             raise Unreadable(_NO_ANSWER, "")
@@ -224,6 +231,10 @@ class Extractor:
             extracted.total_known,
             extracted.naming,
             extracted.rows,
+            max(0, extracted.figures),
+            extracted.drawn,
+            extracted.counted,
+            extracted.is_bare,
         )
         if not extracted.left_out:
             return part

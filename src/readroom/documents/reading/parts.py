@@ -14,7 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.core.errors import BadImage, BadRange
-from readroom.core.formats.kinds import IMAGE_TYPES, sniff
+from readroom.core.formats.kinds import PICTURE_TYPES, sniff
+from readroom.core.formats.regions import WHOLE, Region
 from readroom.core.formats.sending import to_image
 from readroom.core.quoting import quote
 from readroom.core.text.select import LongLine, Page
@@ -114,6 +115,12 @@ class Parts:
         """
         if number == CONTENTS:
             return self._chosen(_contents_part(self._headings, self._unit), None, offset)
+        if self._request.view == "image":
+            drawn = self._reading.part(number, Area(region=region_of(area)))
+            return PartContent(drawn, PartLines((), 1, 0), area)
+        if self._request.view == "not_shown":
+            part = self._reading.part(number, Area(last_row=1) if self._unit.has_rows else None)
+            return self._chosen(_beside(part), None, offset)
         if not self._unit.has_rows or number == SCHEMA:
             return self._chosen(self._reading.part(number), None, offset)
         whole = area or Area()
@@ -193,6 +200,17 @@ class Parts:
         return images, notes
 
 
+def _beside(part: Part) -> Part:
+    """The content that the notes of a part count, as its lines."""
+    notes = [] if part.counted else ["Nothing that can be shown is left out."]
+    return Part(part.number, part.title, part.counted, notes=notes)
+
+
+def region_of(area: Area | None) -> Region:
+    """The region of a page that is asked for."""
+    return WHOLE if area is None or area.region is None else area.region
+
+
 def _contents_part(headings: Sequence[tuple[int, str, int]], unit: Unit) -> Part:
     lines = [f"{'  ' * (level - 1)}{title} ({unit} {part})" for level, title, part in headings]
     return Part(CONTENTS, "", lines, notes=[] if lines else ["It has no table of contents."])
@@ -201,7 +219,7 @@ def _contents_part(headings: Sequence[tuple[int, str, int]], unit: Unit) -> Part
 def _image(picture: Picture, path: str) -> Image:
     """A picture of a document as an image for the model, by its bytes. Raises BadImage."""
     media = sniff(picture.data)
-    if media is None or media.name not in IMAGE_TYPES:
+    if media is None or media.name not in PICTURE_TYPES:
         raise BadImage(path, picture.mime, len(picture.data), f"{picture.mime} is not shown")
     return to_image(picture.data, media.name, path=path)
 

@@ -58,6 +58,7 @@ class Ask(TypedDict):
     """The part to extract, with or without its pictures; `area` is first and last row, columns, and lines.
 
     `formulas` is whether they are wanted in place of their values, `columns` are those of a table by name.
+    With a `region` it is shown as a picture.
     """
 
     number: int
@@ -65,6 +66,7 @@ class Ask(TypedDict):
     formulas: bool
     columns: str
     text_only: bool
+    region: list[int] | None
 
 
 class _File(io.RawIOBase):
@@ -206,11 +208,14 @@ def _extracted(document: Document, ask: Ask, order: Order) -> tuple[Document, di
         first, last, left, right, most = corners
         area = Area(first or 1, last, left or 1, right, ask["formulas"], ask["columns"], most)
     part: Part
-    if ask["text_only"] and isinstance(document, Skimmed):
+    if ask["region"] is not None:
+        part = _drawn(document, ask["number"], ask["region"])
+    elif ask["text_only"] and isinstance(document, Skimmed):
         part = document.text_part(ask["number"])
     else:
         part = document.part(ask["number"], area)
     lines = _lines(part.lines)
+    counted = _lines([line for note in part.notes for line in getattr(note, "counted", ())])
     kept = _fitting(lines, order["part_chars"])
     pictures, notes = [], list(part.notes)
     if not kept and lines:
@@ -237,8 +242,21 @@ def _extracted(document: Document, ask: Ask, order: Order) -> tuple[Document, di
         "left_out": len(lines) - kept,
         "naming": [(_sound(line), _sound(name)) for line, name in part.naming],
         "rows": list(part.rows[: kept + 1]) if part.rows else [],
+        "figures": part.figures,
+        "drawn": list(part.drawn),
+        "is_bare": any(getattr(note, "is_bare", False) for note in part.notes),
+        "counted": counted[: _fitting(counted, order["part_chars"])],
     }
     return document, answer, [picture.data for picture in pictures]
+
+
+def _drawn(document: Document, number: int, region: Sequence[int]) -> Part:
+    from readroom.core.formats.regions import Region
+    from readroom.documents.formats import Drawn, Unreadable
+
+    if not isinstance(document, Drawn):
+        raise Unreadable("it has no pictures of its parts", "Read its text.")
+    return document.picture_of(number, Region(*region))
 
 
 def _lines(lines: Sequence[str]) -> list[str]:

@@ -2,7 +2,8 @@
 
 A reply is read by its structure: a first line that says what follows, a line with the name of each file,
 lines after their numbers, and a closing line in brackets. So replies of every version are read, whatever
-the words of their sentences. `contracts.native` writes these replies.
+the words of their sentences. `contracts.native` writes these replies, and the words before a name or
+after a number come from there.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from collections.abc import Iterator
 
 import msgspec
 
+from readroom.core.contracts.native.outline import UNCERTAIN
+from readroom.core.contracts.native.search import BY_NAME, OF_KIND
 from readroom.core.quoting import unquoted
+from readroom.core.values.matches import USE_KINDS
 from readroom.lens.evidence.numbering import Run
 
 _HEADED = re.compile(
@@ -24,7 +28,13 @@ _LISTED = re.compile(r"entries \d+-\d+ of \d|no entries|hash unknown")
 _SEARCH = re.compile(r"[\d,]+\+? (?P<unit>match(?:es)?|files?|passages?|signatures?)\b[^\n]{0,400}")
 _COMMAND = re.compile(r"(?:exit -?\d+|time limit, ended)[^\n|]{0,80} \| [\d.,]+ s \| ")
 _EXIT = re.compile(r"exit (-?\d+)")
-_ROW = re.compile(r"(?P<part>p\d+:)?(?P<number>\d{1,12})(?P<near>-)?(?::(?P<column>\d+))?\t(?P<text>.*)")
+_ROW = re.compile(
+    r"(?P<part>p\d+:)?(?P<number>\d{1,12})(?P<near>-)?(?::(?P<column>\d+))?"
+    rf"{re.escape(UNCERTAIN)}?(?: (?:{'|'.join(USE_KINDS)}))?\t(?P<text>.*)"
+)
+_KIND_IN = re.compile(rf"(?:{'|'.join(OF_KIND.values())}) in (?=\S)")
+"""These words stand before the name of a file in a search for the places of a name."""
+
 _CUT = re.compile(r" \[\+[\d,]+ chars\]$")
 _MISSING = re.compile(r"\((?:[^()\n]{0,40}, )?(?:more|long lines cut|cut|diff cut|not all)\b[^()\n]{0,80}\)")
 _REST = re.compile(
@@ -39,10 +49,10 @@ def is_reply(text: str) -> bool:
     """Whether a text is a reply of ours, by its first line."""
     head = text.partition("\n")[0]
     what = _HEADED.fullmatch(head)
-    hashed = " | sha256:" in head and what is not None
-    return (
-        hashed or bool(_SEARCH.fullmatch(head) and text.rstrip().endswith("]")) or bool(_COMMAND.match(head))
-    )
+    closed = text.rstrip().endswith("]")
+    # Lines with their commits have no hash of the file.
+    headed = what is not None and (" | sha256:" in head or (closed and bool(_OF_LINES.match(what["what"]))))
+    return headed or bool(_SEARCH.fullmatch(head) and closed) or bool(_COMMAND.match(head))
 
 
 def is_cut(text: str) -> bool:
@@ -77,17 +87,23 @@ def _rows(text: str, path: str) -> Iterator[Row]:
     # A read shows one file, and no name follows its lines.
     file = "" if headed is None else _name(headed["path"])
     file = path if "…" in file else file  # a long name is shortened
+    by_name = search is not None and BY_NAME in head
     rows = rest.removesuffix("\n").split("\n")
     for row in rows[:-1] if rows[-1].startswith("[") else rows:
         line = _ROW.fullmatch(row)
         if line is None:
             if headed is None and row != "…" and not row.startswith(_BESIDE) and not row.endswith(":"):
+                row = _KIND_IN.sub("", row, count=1) if by_name and _KIND_IN.match(row) else row
                 one = _HEADED.fullmatch(row)
                 whole = one is None or _OF_LINES.match(one["what"])
                 file = (_name(one["path"] if one else row)) if whole else ""
         elif file and not line["part"]:
             shown = _CUT.sub("", line["text"])
-            around = search is not None and "|" not in head and (shown[:1] == "…" or shown[-1:] == "…")
+            around = (
+                search is not None
+                and (by_name or "|" not in head)
+                and (shown[:1] == "…" or shown[-1:] == "…")
+            )
             partial = bool(line["column"]) or shown != line["text"] or around
             yield Row(file, int(line["number"]), shown.strip("…") if around else shown, partial)
 

@@ -83,6 +83,8 @@ def kind_of(tool: str, arguments: Arguments) -> Kind:
         return "read" if arguments["command"] == "view" else "write"
     if kind is not None:
         return kind
+    if name == "git" and arguments.get("show") == "blame":
+        return "read"
     return "command" if command_of(arguments) else "other"
 
 

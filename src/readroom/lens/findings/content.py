@@ -14,11 +14,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from readroom.core.errors import ReadroomError
 from readroom.core.paths import normalize
 from readroom.core.policy.rules import Rules
 from readroom.core.rows import Finding, FindingKind
-from readroom.core.text import hidden
+from readroom.core.text import client_tags, hidden
 from readroom.core.text.output import holds
 from readroom.core.text.output.patterns import FAILURE, TIERS, WEAK, WORD, clue
 from readroom.core.text.tokens import estimate
@@ -53,10 +55,10 @@ class Secrets(Listing):
     def result(self, result: Result) -> None:
         """Scan the lines of a result."""
         for place in places(result):
-            kinds = self._scanner.kinds(place.file, place.text)
-            if kinds:
-                what = f"{' and '.join(kinds)} sent to the model"
-                self._add(_at(result, "secrets", place, what, ""))
+            found = self._scanner.found(place.file, place.text)
+            if found.kinds:
+                what = f"{' and '.join(found.kinds)} sent to the model"
+                self._add(replace(_at(result, "secrets", place, what, ""), mark=found.mark))
 
 
 class Denied(Listing):
@@ -132,7 +134,8 @@ def _without_usual(place: Place) -> str:
 class Hidden(Listing):
     """Characters that a reader does not see."""
 
-    _HARMLESS = frozenset({"line_break", "undecodable", hidden.MORE})
+    # Clients put their own tags into the results of tools that they record.
+    _HARMLESS = frozenset({"line_break", "undecodable", client_tags.CODE, hidden.MORE})
 
     def result(self, result: Result) -> None:
         """Scan the lines of a result that came out of files or commands."""

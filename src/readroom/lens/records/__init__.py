@@ -107,6 +107,22 @@ def places_of(names: Sequence[str], home: Path, environment: Mapping[str, str]) 
     ]
 
 
+def of_machine(home: Path, environment: Mapping[str, str]) -> list[Path]:
+    """The places where clients keep the sessions of all folders, whether they are there or not."""
+    own = environment.get("CLAUDE_CONFIG_DIR")
+    claude = [Path(own)] if own else [home / ".claude", home / ".config" / "claude"]
+    codex = Path(environment.get("CODEX_HOME") or home / ".codex")
+    data = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share")
+    database = data / "opencode" / "opencode.db"
+    return [
+        *(place / "projects" for place in claude),
+        codex / "sessions", codex / "archived_sessions",
+        home / ".gemini" / "tmp",
+        home / ".qwen" / "projects",
+        database if database.exists() else data / "opencode" / "storage",
+    ]  # fmt: skip
+
+
 def _gemini(base: Path, names: Sequence[str]) -> Iterator[Path]:
     if not base.is_dir():
         return

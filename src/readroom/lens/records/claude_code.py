@@ -24,6 +24,7 @@ from readroom.lens.records.events import (
     Returned,
     Rewound,
     Skipped,
+    asked,
     short_name,
 )
 from readroom.lens.records.messages import answer_events, result_of
@@ -191,6 +192,8 @@ def _events(entry: values.Object, session: str, pending: _Pending, number: int) 
         yield from _answer(entry, message, session)
     elif kind == "user":
         _keep_results(entry, message, session, pending)
+        if not (entry.get("isMeta") or entry.get("isCompactSummary") or _has_results(message)):
+            yield from asked(session, values.parts_text(message.get("content"))[0])
     elif kind == "attachment":
         _attach(entry, pending)
     elif kind == "system":

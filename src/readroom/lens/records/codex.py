@@ -24,6 +24,7 @@ from readroom.lens.records.events import (
     Skipped,
     Whole,
     Wrote,
+    asked,
 )
 from readroom.lens.records.stream import Line, each
 from readroom.lens.records.values import (
@@ -156,7 +157,9 @@ class _Rollout:
             self._open = False
         if item.get("role") == "user":
             self._open = False
-            if not parts_text(item.get("content"))[0].lstrip().startswith(_CONTEXT):
+            text = parts_text(item.get("content"))[0]
+            yield from asked(self._session, text)
+            if not text.lstrip().startswith(_CONTEXT):
                 self._asked.append(self._answer)
                 del self._asked[: -self._bounds.ids]
         for event in item_events(item, self._session, time):

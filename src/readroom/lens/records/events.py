@@ -28,7 +28,10 @@ Arguments: TypeAlias = dict[str, Any]
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """A session begins, or more about it is known; empty fields change nothing."""
+    """A session begins, or more about it is known; empty fields change nothing.
+
+    `title` is its first prompt, shortened.
+    """
 
     session: str
     client: str = ""
@@ -37,6 +40,7 @@ class Opened(msgspec.Struct, frozen=True):
     parent: str = ""
     model: str = ""
     time: str = ""
+    title: str = ""
 
 
 class Answered(msgspec.Struct, frozen=True):
@@ -153,6 +157,23 @@ def short_name(text: str, most: int = NAME_CHARS) -> str:
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_CHARS]
     room = most - _DIGEST_CHARS - 2
     return f"{text[: room - room // 2]}…{digest}…{text[len(text) - room // 2 :]}"
+
+
+TITLE_CHARS = 100
+"""As much of a first prompt as names a session."""
+
+_NOT_ASKED = (
+    "<", "# AGENTS.md", "Caveat: ", "[Request interrupted", "This session is being continued", "This is the ",
+    "[ASSUMED", "Another language model started", "The following is the Codex agent history",
+)  # fmt: skip
+"""Beginnings of texts that clients write in the name of the user."""
+
+
+def asked(session: str, text: str) -> Iterator[Opened]:
+    """The name of a session, if the user wrote this text; the first one stays."""
+    words = " ".join(text[: 20 * TITLE_CHARS].split()).strip('"')
+    if words and not words.startswith(_NOT_ASKED):
+        yield Opened(session, title=words[:TITLE_CHARS])
 
 
 _NAMES: dict[type[Event], tuple[str, ...]] = {

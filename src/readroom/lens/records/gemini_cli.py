@@ -26,6 +26,7 @@ from readroom.lens.records.events import (
     Rewound,
     Skipped,
     Wrote,
+    asked,
     forgotten,
     short_name,
 )
@@ -206,6 +207,8 @@ class _Chat:
     def _user(self, message: values.Object, time: str) -> Iterator[Event]:
         content = _parts(message.get("content"))
         images = sum(1 for part in values.objects(content) if "inlineData" in part or "fileData" in part)
+        if not any(map(_response, values.objects(content))):
+            yield from asked(self._session, values.parts_text(content)[0])
         for response in filter(None, map(_response, values.objects(content))):
             yield from self._response(response, images, time)
 

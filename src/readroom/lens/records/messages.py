@@ -11,7 +11,16 @@ from collections.abc import Iterable, Iterator
 
 from readroom.lens.limits import Bounds
 from readroom.lens.records.codex import item_events
-from readroom.lens.records.events import Answered, Called, Event, Opened, Returned, Skipped, Wrote
+from readroom.lens.records.events import (
+    Answered,
+    Called,
+    Event,
+    Opened,
+    Returned,
+    Skipped,
+    Wrote,
+    asked,
+)
 from readroom.lens.records.stream import Element
 from readroom.lens.records.values import (
     Object,
@@ -78,7 +87,7 @@ def message_events(message: Object, session: str, key: str) -> Iterator[Event]:
     elif role in ("tool", "function"):
         yield _result(message, session, time)
     else:
-        yield from _input(message, session, time)
+        yield from _input(message, session, time, role)
 
 
 def _answer(message: Object, session: str, time: str) -> Iterator[Event]:
@@ -106,16 +115,17 @@ def _result(message: Object, session: str, time: str) -> Returned:
     return Returned(session, id, text, None, images, time)
 
 
-def _input(message: Object, session: str, time: str) -> Iterator[Event]:
+def _input(message: Object, session: str, time: str, role: str) -> Iterator[Event]:
     content = message.get("content")
     if isinstance(content, str):
-        yield from _asked(content, session)
+        yield from _asked(content, session, role)
     for block in as_list(content):
         piece = as_object(block)
         if piece.get("type") == "tool_result":
             yield result_of(piece, session, time)
         elif isinstance(block, str) or "text" in piece:
-            yield from _asked(block if isinstance(block, str) else as_text(piece.get("text")), session)
+            text = block if isinstance(block, str) else as_text(piece.get("text"))
+            yield from _asked(text, session, role)
 
 
 def result_of(block: Object, session: str, time: str) -> Returned:
@@ -129,7 +139,9 @@ _FOLDER = re.compile(r"(?:[Ww]orking directory: |<cwd>)(/[^\s<]{1,1000})")
 """Sentences with which clients name the working folder: an array of messages has no other place for it."""
 
 
-def _asked(text: str, session: str) -> Iterator[Event]:
+def _asked(text: str, session: str, role: str) -> Iterator[Event]:
+    if role == "user":
+        yield from asked(session, text)
     match = _FOLDER.search(text, 0, 20_000)
     if match:
         yield Opened(session, folder=match[1])

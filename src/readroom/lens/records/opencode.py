@@ -172,6 +172,8 @@ def _part(part: Object, message: Object, session: str) -> Iterator[events.Event]
     elif kind == "text":
         if message.get("role") == "assistant":
             yield events.Wrote(session, as_text(part.get("text")))
+        elif not part.get("synthetic"):
+            yield from events.asked(session, as_text(part.get("text")))
     elif kind == "compaction":
         yield events.Compacted(session, time_of(as_object(message.get("time")).get("created")))
     elif kind and kind not in _SILENT:

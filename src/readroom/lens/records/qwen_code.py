@@ -21,6 +21,7 @@ from readroom.lens.records.events import (
     Returned,
     Skipped,
     Wrote,
+    asked,
     short_name,
 )
 from readroom.lens.records.stream import Line, each
@@ -119,6 +120,7 @@ def _input(message: values.Object, session: str, time: str) -> Iterator[Event]:
     for part in values.objects(parts):
         response = values.as_object(part.get("functionResponse"))
         if not response:
+            yield from asked(session, values.as_text(part.get("text")))
             continue
         text, images, failed = values.response_text(response)
         yield Returned(

@@ -18,8 +18,10 @@ import msgspec
 from readroom.core.rows import FINDINGS, Finding, FindingKind
 from readroom.lens.audit import NO_RECORD
 from readroom.lens.limits import FILES_LISTED
+from readroom.lens.money import PriceList, released
 from readroom.lens.normal_form import CUT_AWAY, Call, Replayed, Session, SkippedPart, counted
 from readroom.lens.records import EMPTY
+from readroom.lens.report.spending import Spending
 from readroom.lens.sessions import Audited
 
 SESSIONS_LISTED = 500
@@ -102,7 +104,8 @@ _SESSIONS_NAMED = 100_000
 class Totals:
     """Sums over sessions, and the most expensive of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, prices: PriceList | None = None) -> None:
+        self.spending = Spending(prices or released())
         self.sessions = 0
         self.agents = 0
         self.calls = 0
@@ -125,6 +128,7 @@ class Totals:
         self.tools: dict[str, Spent] = {}
         self.files: dict[str, Spent] = {}
         self.kinds: dict[FindingKind, Sum] = {}
+        self.clients_of: dict[FindingKind, dict[str, int]] = {}
         self.replayed: dict[str, Again] = {}
         self.missing: list[Replayed] = []
         self.skipped: list[SkippedPart] = []
@@ -158,6 +162,7 @@ class Totals:
             self._clients[part.session.session] = part.session.client
             self._sorted = None
         self._session(part.session)
+        self.spending.add(part)
         lines = _lines_of_several(part)
         for call in part.calls:
             carried = call.tokens * call.sent_in_requests
@@ -168,6 +173,9 @@ class Totals:
                     _spend(self.files, file, tokens, tokens * call.sent_in_requests, call.error)
         kinds = set()
         for finding in part.findings:
+            by = self.clients_of.setdefault(finding.kind, {})
+            if part.session.client in by or len(by) < FILES_LISTED:
+                by[part.session.client] = by.get(part.session.client, 0) + finding.carried_tokens
             sum_ = self.kinds.setdefault(finding.kind, Sum())
             sum_.count += 1
             _add(sum_, finding, "tokens", "carried_tokens")

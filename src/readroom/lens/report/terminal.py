@@ -1,29 +1,41 @@
-"""The report as text for a terminal."""
+"""The report as text for a terminal: the first screen, and below it tools, files and findings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from readroom.core.extras import install
 from readroom.core.quoting import plain
 from readroom.core.rows import FINDINGS, Finding
 from readroom.lens.normal_form import CUT_AWAY, counted
 from readroom.lens.report import Spent, Totals, copied, dearest_of, passed_over, price
+from readroom.lens.report.screen import screen, wrapped
 
 _NAME_CHARS = 44
 _TOP = 8
 _CLIENTS = 6
 
 
-def summary(totals: Totals, listed: int, secrets: bool) -> str:
-    """The whole summary, with a number of findings of each kind; `secrets`: they were looked for."""
-    lines = [*_heading(totals), "", *_table("tool", totals.tools), "", *_table("file", totals.files)]
+def report(totals: Totals, width: int, listed: int | None, secrets: bool) -> str:
+    """The report for a width: the first screen, and with `listed` details, with so many findings of a kind.
+
+    `secrets`: they were looked for.
+    """
+    heading = (line for text in _heading(totals) for line in wrapped(text, width, "  ", first=""))
+    parts = ["\n".join(heading), "", screen(totals, width, secrets)]
+    if listed is not None:
+        parts += ["", summary(totals, listed)]
+    parts += _skipped(totals)
+    if listed is None:
+        parts += ["", "Tools, files and each finding: the same command with --details."]
+    return "\n".join(parts)
+
+
+def summary(totals: Totals, listed: int) -> str:
+    """The tables of tools and files, and a number of findings of each kind."""
+    lines = [*_table("tool", totals.tools), "", *_table("file", totals.files)]
     lines += ["", *_findings(totals, listed)]
     if totals.replayed:
         lines += ["", *_replayed(totals)]
-    if not secrets:
-        lines.append(f"No search for secrets: {install('audit')}.")
-    lines += _skipped(totals)
     return "\n".join(lines)
 
 

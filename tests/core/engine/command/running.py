@@ -17,7 +17,7 @@ from readroom.core.errors import ReadroomError
 from readroom.core.limits import Limits
 from readroom.core.policy.commands import CommandPolicy
 from readroom.core.sandbox import available
-from readroom.core.values import Fact, Reply
+from readroom.core.values import Reply
 from readroom.core.values.commands import Confinement
 from readroom.core.workspace import Workspace
 from tests.core.sandbox.cells import CONFINEMENTS
@@ -66,7 +66,7 @@ def follow(workspace: Workspace, call: Any) -> Reply:
     return reply
 
 
-def refused(workspace: Workspace, command: str, **options: Fact) -> ReadroomError:
+def refused(workspace: Workspace, command: str, **options: Any) -> ReadroomError:
     """The failure of a command that is not run; its next step works."""
     try:
         reply = workspace.run(command, **options)

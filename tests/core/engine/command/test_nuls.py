@@ -45,7 +45,7 @@ FEW = {
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 @pytest.mark.parametrize("level", ["concise", "full"])
 def test_a_few_nuls_are_shown_as_a_sign_and_warned_of(
-    workspace: Workspace, name: str, stream: str, level: str
+    workspace: Workspace, name: str, stream: str, level: Any
 ) -> None:
     command, line = FEW[name]
     more = " >&2" if stream == "stderr" else ""
@@ -89,7 +89,7 @@ def test_what_is_cut_of_it_is_read_with_the_call_that_is_named(root: Path) -> No
 )
 @pytest.mark.parametrize("level", ["concise", "full"])
 def test_what_is_binary_is_offered_no_call_that_does_not_show_it(
-    workspace: Workspace, command: str, level: str
+    workspace: Workspace, command: str, level: Any
 ) -> None:
     reply = workspace.run(f"{command}; exit 1", output=level)
     assert output(reply)["binary"], reply.text

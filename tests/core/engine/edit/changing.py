@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
+from readroom import OneEdit
 from readroom.core.config import Settings
 from readroom.core.contracts.native.calls import to_call
 from readroom.core.errors import ReadroomError
 from readroom.core.limits import Limits
 from readroom.core.paths import WorkPath
 from readroom.core.policy.changes import ChangePolicy
-from readroom.core.values import Fact, Reply
+from readroom.core.values import Reply
 from readroom.core.values.changes import Edit
 from readroom.core.workspace import Workspace
 from tests.core.stores.worlds import WAYS, LocalWorld, MemoryWorld, World
@@ -47,7 +48,7 @@ class Room:
             return source.read_at(0, source.size)
 
     def edit(self, path: str, expected: str, *edits: Edit, **options: Any) -> Reply:
-        sent: list[dict[str, Fact]] = [
+        sent: list[OneEdit] = [
             {"old_text": one.old_text, "new_text": one.new_text, "replace_all": one.replace_all}
             for one in edits
         ]

@@ -53,10 +53,10 @@ class Place:
     def unchanged(self) -> None:
         assert self.files() == self.shown(A_txt=ONE, Do__x=TWO)
 
-    def edits(self, *edits: dict[str, Any]) -> None:
+    def edits(self, *edits: Any) -> None:
         self.workspace.edit_files(list(edits))
 
-    def change(self, *changes: dict[str, Any]) -> None:
+    def change(self, *changes: Any) -> None:
         self.workspace.change(list(changes))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from readroom import OneChange, OneEdit
 from readroom.core.errors import NoSpace, ReadOnlyPlace, StoreFailed
 from readroom.core.stores.local import LocalStore
 from readroom.core.values.changes import ABSENT, DeleteRequest, MakeFolderRequest, MoveRequest, TrashRequest
@@ -114,7 +115,7 @@ def test_a_full_disk_changes_none_of_several_files(workspace: Workspace, small: 
     (small / "g").write_bytes(OLD)
     (small / "filler").write_bytes(b"x" * 44 * 1024)
     known = digest(OLD)
-    edits = [
+    edits: list[OneEdit] = [
         {"path": "f", "expected_hash": known, "old_text": "second", "new_text": "2nd"},
         {"path": "new/h", "expected_hash": "absent", "insert": "end", "new_text": "h\n"},
         {"path": "g", "expected_hash": known, "old_text": "second", "new_text": LONG[:20_000]},
@@ -144,7 +145,7 @@ def test_what_cannot_be_moved_takes_back_what_was_changed_before_it(tmp_path: Pa
     """One rename leads to another file system; the deletion before it is undone."""
     (tmp_path / "f").write_bytes(OLD)
     with Workspace(LocalStore(tmp_path, notes=str(tmp_path.with_name("notes")))) as workspace:
-        changes = [
+        changes: list[OneChange] = [
             {"action": "delete", "path": "small/f", "expected_hash": digest(OLD)},
             {"action": "move", "path": "f", "to": "small/g", "expected_hash": digest(OLD)},
         ]

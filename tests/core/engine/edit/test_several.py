@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from readroom import OneEdit
 from readroom.core.errors import (
     AlreadyAppended,
     BadRange,
@@ -82,7 +83,7 @@ def known(path: str) -> str:
     return digest(FILES[path])
 
 
-def edit(path: str, **how: Any) -> dict[str, Any]:
+def edit(path: str, **how: Any) -> Any:
     return {"path": path, "expected_hash": known(path), **how}
 
 
@@ -99,7 +100,7 @@ def refused(room: Room, error: type[ReadroomError], act: Any) -> ReadroomError:
 
 
 def test_files_are_edited_and_created_in_one_call_with_a_diff_each(room: Room) -> None:
-    edits = [
+    edits: list[OneEdit] = [
         edit("a.txt", old_text="two", new_text="TWO"),
         edit("d/x", lines="1", new_text="X"),
         {"path": "new/deep/z", "expected_hash": "absent", "insert": "end", "new_text": "z\n"},
@@ -125,12 +126,12 @@ def test_files_are_edited_and_created_in_one_call_with_a_diff_each(room: Room) -
 def test_new_text_alone_makes_an_absent_file_and_no_other(room: Room) -> None:
     room.workspace.edit_files([{"path": "n/z", "expected_hash": "absent", "new_text": "z\n"}])
     assert room.data("n/z") == b"z\n"
-    again = [{"path": "n/z", "expected_hash": "absent", "new_text": "other\n"}]
+    again: list[OneEdit] = [{"path": "n/z", "expected_hash": "absent", "new_text": "other\n"}]
     refused(room, Exists, lambda: room.workspace.edit_files(again))
 
 
 def test_if_one_file_is_stale_none_is_changed(room: Room) -> None:
-    edits = [
+    edits: list[OneEdit] = [
         edit("a.txt", old_text="two", new_text="TWO"),
         {"path": "d/x", "expected_hash": "0" * 64, "old_text": "x", "new_text": "X"},
         {"path": "new/z", "expected_hash": "absent", "insert": "end", "new_text": "z\n"},
@@ -140,7 +141,7 @@ def test_if_one_file_is_stale_none_is_changed(room: Room) -> None:
 
 
 def test_failures_of_several_files_are_told_together(room: Room) -> None:
-    edits = [
+    edits: list[OneEdit] = [
         edit("a.txt", old_text="nine", new_text="9"),
         {"path": "d/x", "expected_hash": "0" * 64, "old_text": "x", "new_text": "X"},
     ]
@@ -150,22 +151,29 @@ def test_failures_of_several_files_are_told_together(room: Room) -> None:
 
 
 def test_a_hash_that_is_missing_or_said_twice_is_refused(room: Room) -> None:
-    edits = [edit("a.txt", old_text="two", new_text="2"), {"path": "d/x", "old_text": "x", "new_text": "X"}]
+    edits: list[OneEdit] = [
+        edit("a.txt", old_text="two", new_text="2"),
+        {"path": "d/x", "old_text": "x", "new_text": "X"},
+    ]
     refused(room, MissingArgument, lambda: room.workspace.edit_files(edits))
-    twice = [edit("a.txt", old_text="two", new_text="2"), {**edit("a.txt"), "expected_hash": "0" * 12}]
-    twice[1] |= {"old_text": "one", "new_text": "1"}
+    twice: list[OneEdit] = [
+        edit("a.txt", old_text="two", new_text="2"),
+        edit("a.txt", old_text="one", new_text="1") | {"expected_hash": "0" * 12},
+    ]
     refused(room, BadValue, lambda: room.workspace.edit_files(twice))
     refused(room, MissingArgument, lambda: room.workspace.edit_files([{"new_text": "a", "old_text": "b"}]))
 
 
 def test_two_names_of_one_file_are_refused(room: Room) -> None:
-    edits = [edit("a.txt", old_text="two", new_text="2"), {**edit("a.txt"), "path": "./d/../a.txt"}]
-    edits[1] |= {"old_text": "one", "new_text": "1"}
+    edits: list[OneEdit] = [
+        edit("a.txt", old_text="two", new_text="2"),
+        edit("a.txt", old_text="one", new_text="1") | {"path": "./d/../a.txt"},
+    ]
     refused(room, SameFile, lambda: room.workspace.edit_files(edits))
 
 
 def test_overlaps_within_a_file_name_the_edits_of_the_call(room: Room) -> None:
-    edits = [
+    edits: list[OneEdit] = [
         edit("d/x", old_text="x", new_text="X"),
         edit("a.txt", lines="1-2", new_text="both"),
         edit("a.txt", old_text="two", new_text="2"),
@@ -178,7 +186,8 @@ def test_overlaps_within_a_file_name_the_edits_of_the_call(room: Room) -> None:
 
 
 def one(room: Room, path: str, **how: Any) -> Reply:
-    return room.workspace.edit(path, known(path), [how])
+    sent: Any = how
+    return room.workspace.edit(path, known(path), [sent])
 
 
 @pytest.mark.parametrize(
@@ -227,7 +236,7 @@ def test_a_definition_is_replaced_with_its_comments_and_decorators(room: Room) -
 
 
 def test_a_text_is_inserted_before_and_after_a_definition(room: Room) -> None:
-    edits = [
+    edits: list[OneEdit] = [
         edit("b.py", symbol="add", insert="before", new_text="ONE = 1\n\n\n"),
         edit("b.py", symbol="sub", insert="after", new_text="\n\ndef mul(a, b):\n    return a * b"),
     ]
@@ -241,7 +250,7 @@ def test_a_definition_whose_end_is_not_certain_is_refused(room: Room) -> None:
     broken = room.file("c.py", "def f(:\n  x\n def g():\n  pass\n")
     shared = room.file("s.py", "a = 1; b = 2\n")
     for path, state, symbol in (("c.py", broken, "f"), ("s.py", shared, "a")):
-        sent = [{"symbol": symbol, "new_text": "x"}]
+        sent: list[OneEdit] = [{"symbol": symbol, "new_text": "x"}]
         error = refused(room, UncertainSymbol, lambda p=path, h=state, e=sent: room.workspace.edit(p, h, e))
         assert error.next is not None
     refused(room, UnknownSymbol, lambda: one(room, "b.py", symbol="mul", new_text="x"))
@@ -251,7 +260,7 @@ def test_a_long_file_is_written_in_pieces_and_a_repeated_piece_is_refused(room: 
     state, data = "absent", b""
     for number in range(4):
         piece = f"part {number}\r\n" if number % 2 else f"part {number}\n"
-        sent = [{"insert": "end", "new_text": piece}]
+        sent: list[OneEdit] = [{"insert": "end", "new_text": piece}]
         reply = room.workspace.edit("long", state, sent)
         error = refused(
             room,
@@ -268,7 +277,7 @@ def test_a_long_file_is_written_in_pieces_and_a_repeated_piece_is_refused(room: 
 # --- names -----------------------------------------------------------------------------------
 
 
-def change(room: Room, *changes: dict[str, Any], **options: Any) -> Reply:
+def change(room: Room, *changes: Any, **options: Any) -> Reply:
     return room.workspace.change(list(changes), **options)
 
 

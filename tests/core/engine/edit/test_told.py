@@ -311,7 +311,7 @@ def notebook(*sources: str, language: str | None = "python", kind: str = "code",
     return json.dumps({"cells": cells, "metadata": said, "nbformat": 4, "nbformat_minor": 4}).encode()
 
 
-def changed(data: bytes, *edits: dict[str, Any]) -> list[tuple[str, int | None, str]]:
+def changed(data: bytes, *edits: Any) -> list[tuple[str, int | None, str]]:
     with Workspace(MemoryStore({"n.ipynb": data})) as space:
         reply = space.edit("n.ipynb", digest(data), list(edits))
         assert not reply.is_error, reply.text

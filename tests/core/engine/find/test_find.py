@@ -346,7 +346,7 @@ def test_a_page_of_code_takes_no_more_tokens_than_asked_for_as_a_model_counts_th
 @each("output", ["passages", "outline", "files"])
 @each("budget", [500, 2000])
 def test_all_that_is_said_around_passages_is_within_the_budget(
-    budget: int, output: str, explain: bool
+    budget: int, output: Any, explain: bool
 ) -> None:
     """A long question in the next call, long paths in the cursor, documents that were left out, reasons."""
     files: dict[str, str | bytes] = {

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import hashlib
 import random
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ PLAIN = {"src/door.py": b"def open_door(key):\n    return key.turn()\n"}
 NOISE = random.Random(1).randbytes(200_000)
 
 
-def paths(room: Workspace, question: str = "open door key", **more: str) -> list[str]:
+def paths(room: Workspace, question: str = "open door key", **more: Any) -> list[str]:
     return [file["path"] for file in fact(room.find(question, output="files", **more), "files")]
 
 
@@ -108,7 +109,7 @@ def test_a_large_file_of_one_line_or_of_bytes_is_refused_in_words() -> None:
 
 
 @pytest.mark.parametrize("output", ["passages", "outline", "files"])
-def test_a_large_file_without_the_word_says_so(output: str) -> None:
+def test_a_large_file_without_the_word_says_so(output: Any) -> None:
     reply = Workspace(MemoryStore({"large.log": LOG})).find("zebra", path="large.log", output=output)
     assert fact(reply, "shown") == 0
     assert "No file has any of these words." in reply.text

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from readroom.core.deadline import Deadline
+from readroom.core.engine.grep.references import places as places_of_file
 from readroom.core.engine.grep.references import rows as rows_of_page
+from readroom.core.errors import TimedOut
 from readroom.core.limits import Limits
 from readroom.core.limits.outline import OUTLINE_BYTES
+from readroom.core.outline.uses import Use, Uses
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.values import Reply
 from readroom.core.values.matches import USE_KINDS
@@ -31,6 +36,9 @@ FILES = {
 
 Found = tuple[str, str, int]
 
+PATIENT = Limits(grep_timeout_s=200)
+"""Limits of tests that are not about time, for busy machines."""
+
 
 def _found(reply: Reply) -> list[Found]:
     """Kind, file and line of each row of a reply."""
@@ -39,13 +47,15 @@ def _found(reply: Reply) -> list[Found]:
 
 
 def _refs(files: Mapping[str, bytes] = FILES, name: str = "go", **options: Any) -> Reply:
-    return Driver(MemoryStore(files)).call("grep_files", pattern=name, output="references", **options)
+    return Driver(MemoryStore(files), limits=PATIENT).call(
+        "grep_files", pattern=name, output="references", **options
+    )
 
 
 @each("store", STORES)
 def test_each_match_has_its_kind_and_definitions_come_first(store: StoreName) -> None:
     with stored(store, FILES) as opened:
-        reply = Driver(opened).call("grep_files", pattern="go", output="references")
+        reply = Driver(opened, limits=PATIENT).call("grep_files", pattern="go", output="references")
     assert _found(reply) == [
         ("definition", "b.py", 1),
         ("call", "a.py", 6),
@@ -107,11 +117,15 @@ def test_a_definition_is_not_its_own_surroundings() -> None:
 
 
 def test_only_some_kinds_are_shown_and_all_are_counted() -> None:
-    reply = Driver(MemoryStore(FILES)).call("grep_files", pattern="go", kinds=["import", "definition"])
+    reply = Driver(MemoryStore(FILES), limits=PATIENT).call(
+        "grep_files", pattern="go", kinds=["import", "definition"]
+    )
     assert [kind for kind, *_ in _found(reply)] == ["definition", "import", "import"]
     assert fact(reply, "output") == "references"
     assert fact(reply, "kinds")["use"] == 4
-    refused = Driver(MemoryStore(FILES)).call("grep_files", pattern="go", kinds=["call"], output="count")
+    refused = Driver(MemoryStore(FILES), limits=PATIENT).call(
+        "grep_files", pattern="go", kinds=["call"], output="count"
+    )
     assert refused.is_error
     assert 'output="references"' in refused.text
 
@@ -164,7 +178,7 @@ def test_what_is_no_name_is_refused(name: str) -> None:
 
 @each("options", [{"context": 2}, {"multiline": True}, {"documents": True}, {"sort": "mtime"}])
 def test_arguments_that_do_not_fit_are_refused_with_a_call_that_works(options: dict[str, Any]) -> None:
-    caller = Driver(MemoryStore(FILES))
+    caller = Driver(MemoryStore(FILES), limits=PATIENT)
     reply = caller.call("grep_files", pattern="go", output="references", **options)
     assert reply.is_error
     assert not caller.follow(fact(reply, "error")["next"]).is_error
@@ -206,10 +220,10 @@ def test_pages_show_every_match_once(
     """Each line of a plain search has a row; with any limit, cap and batch the same rows come, each once."""
     before = rows_of_page.USES_LINES
     with stored(store, files) as opened:
-        plain = Driver(opened).call("grep_files", pattern=r"\bgo\b", limit=5000)
+        plain = Driver(opened, limits=PATIENT).call("grep_files", pattern=r"\bgo\b", limit=5000)
         matching = {(file["path"], line["line"]) for file in fact(plain, "files") for line in file["lines"]}
         options: dict[str, Any] = {"output": "references", "pattern": "go"}
-        everything = _found(Driver(opened).call("grep_files", **options, limit=5000))
+        everything = _found(Driver(opened, limits=PATIENT).call("grep_files", **options, limit=5000))
         assert {found[1:] for found in everything} == matching
         assert len(set(everything)) == len(everything)
         if kinds:
@@ -221,7 +235,8 @@ def test_pages_show_every_match_once(
         rows_of_page.USES_LINES = batch
         try:
             pages = [
-                _found(reply) for reply in Driver(opened, reply_bytes=cap).pages("grep_files", **options)
+                _found(reply)
+                for reply in Driver(opened, reply_bytes=cap, limits=PATIENT).pages("grep_files", **options)
             ]
         finally:
             rows_of_page.USES_LINES = before
@@ -232,8 +247,66 @@ def test_pages_show_every_match_once(
         assert found == sorted(found, key=lambda row: USE_KINDS.index(row[0])), "kinds come in their order"
 
 
+def _places(reply: Reply) -> list[Found]:
+    """File, line and column of each match that a reply shows."""
+    return [
+        (file["path"], line["line"], column)
+        for file in fact(reply, "files")
+        for line in file["lines"]
+        for column in line["columns"]
+    ]
+
+
+@given(
+    files=_TREES,
+    limit=st.integers(1, 5),
+    slow=st.lists(st.booleans(), min_size=1, max_size=8),
+    by_path=st.booleans(),
+    batch=st.sampled_from([1, 3, 1000]),
+    most=st.sampled_from([1, 2, 8]),
+)
+def test_files_that_parse_in_time_on_some_pages_only_are_shown_once(
+    files: Mapping[str, bytes], limit: int, slow: list[bool], *, by_path: bool, batch: int, most: int
+) -> None:
+    """A page may lack the time to parse: still no match is passed over, or comes again with another label."""
+    driver = Driver(MemoryStore(files), limits=PATIENT)
+    options: dict[str, Any] = {"pattern": "go", "output": "references"}
+    everything = _places(driver.call("grep_files", **options, limit=5000))
+    if by_path:
+        options["sort"] = "path"
+    found: list[Found] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows_of_page, "USES_LINES", batch)
+        patch.setattr(rows_of_page, "USES_SLOW_FILES", most)
+        patch.setattr(places_of_file, "USES_PARSE_S", 0.0 if slow[0] else 60.0)
+        for number, reply in enumerate(driver.pages("grep_files", **options, limit=limit), 1):
+            found += _places(reply)
+            patch.setattr(places_of_file, "USES_PARSE_S", 0.0 if slow[number % len(slow)] else 60.0)
+    assert sorted(found) == sorted(everything)
+
+
+def test_labels_that_end_within_a_file_end_there_on_each_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"a.py": b"go(1)\nx = go\ngo(2)\nx = go\ngo(3)\n", "b.py": b"go(4)\n"}
+    told: list[int] = []
+    of_line = Uses.of_line
+
+    def of_some(self: Uses, number: int, places: Sequence[tuple[int, int]], deadline: Deadline) -> list[Use]:
+        told.append(number)
+        if len(told) == 3:
+            raise TimedOut(0.0, "some lines")
+        return of_line(self, number, places, deadline)
+
+    monkeypatch.setattr(Uses, "of_line", of_some)
+    options: dict[str, Any] = {"pattern": "go", "output": "references", "limit": 1}
+    pages = list(Driver(MemoryStore(files), limits=PATIENT).pages("grep_files", **options))
+    assert [row for page in pages for row in _found(page)] == [
+        *(("call", "a.py", 1), ("call", "b.py", 1)),
+        *(("use", "a.py", line) for line in (2, 3, 4, 5)),
+    ]
+
+
 def test_a_cursor_belongs_to_its_arguments() -> None:
-    caller = Driver(MemoryStore(FILES))
+    caller = Driver(MemoryStore(FILES), limits=PATIENT)
     reply = caller.call("grep_files", pattern="go", output="references", limit=2)
     cursor = fact(reply, "next")["arguments"]["cursor"]
     for options in (

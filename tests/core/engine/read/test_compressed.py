@@ -63,7 +63,13 @@ def test_a_compressed_log_reads_like_the_log(store: Store, compression: Compress
     raw = packed()[name]
     with Workspace(store) as workspace:
         plain = Workspace(MemoryStore({"app.log": TEXT}))
-        for arguments in ({}, {"offset": 30_000, "limit": 3}, {"offset": -2}, {"offset": 7, "column": 5}):
+        asked: list[dict[str, Any]] = [
+            {},
+            {"offset": 30_000, "limit": 3},
+            {"offset": -2},
+            {"offset": 7, "column": 5},
+        ]
+        for arguments in asked:
             found = workspace.read(name, **arguments)
             assert shown(found) == shown(plain.read("app.log", **arguments))
         assert fact(found, "content_hash") == "sha256:" + hashlib.sha256(raw).hexdigest()

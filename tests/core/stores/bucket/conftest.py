@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.core.stores.bucket import servers
 from tests.core.stores.bucket.servers import Moto, Proxy
 from tests.core.stores.bucket.worlds import BucketWorld, keys_of_tests
 
@@ -14,10 +15,8 @@ _NUMBERS = itertools.count()
 
 
 @pytest.fixture(scope="session")
-def moto() -> Iterator[Moto]:
-    server = Moto()
-    yield server
-    server.close()
+def moto() -> Moto:
+    return servers.moto()
 
 
 @pytest.fixture

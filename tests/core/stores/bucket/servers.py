@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import http.client
 import os
 import re
@@ -11,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from typing import Any
@@ -62,6 +64,14 @@ class Moto:
     def close(self) -> None:
         self._process.kill()
         self._process.wait()
+
+
+@cache
+def moto() -> Moto:
+    """The one server of this process, until it ends."""
+    server = Moto()
+    atexit.register(server.close)
+    return server
 
 
 class Seen:

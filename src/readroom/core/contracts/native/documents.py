@@ -7,6 +7,7 @@ from functools import partial
 from itertools import count
 
 from readroom.core import quoting
+from readroom.core.contracts.base import picture_tokens
 from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native.calls import Aside, closing, ending, in_words, uncut
 from readroom.core.contracts.native.render import (
@@ -19,10 +20,13 @@ from readroom.core.contracts.native.render import (
     short,
     warning_parts,
 )
+from readroom.core.formats import regions
 from readroom.core.quoting import plural
 from readroom.core.text.select import byte_size
 from readroom.core.values import Cap, Omission, ReadRequest, ReadResult, Reply
 from readroom.core.values.files import PartView, ShownDocument
+
+WHOLE = str(regions.WHOLE)
 
 _SHOWN_RANGES = 60
 """Characters of the list of parts in the first line."""
@@ -37,7 +41,8 @@ def render(result: ReadResult, document: ShownDocument, cap: Cap) -> Reply:
         rows += _numbered(part, document.unit)
         image += len(part.images)
     body = body_within("\n".join(rows), cap)
-    asides = [*_omissions(result), *warning_parts(result.warnings)]
+    asides = [*_omissions(result), *_beside(result), *_figures(result, document)]
+    asides += warning_parts(result.warnings)
     if result.uncut:
         asides.insert(0, uncut(result.uncut))
     parts = ending(asides, result.next, result.path)
@@ -102,6 +107,37 @@ def _omissions(result: ReadResult) -> list[str | Aside]:
     if cuts and not rests and result.next is not None and result.next.column > 1:
         parts.append(_cut_lines(result, cuts, unit))
     return parts + _stopped(result, unit)
+
+
+def _beside(result: ReadResult) -> list[Aside]:
+    """The calls for content that notes count."""
+    words = {
+        "counted": "The content that is not shown",
+        "stored": "Its stored form, for content without words",
+    }
+    return [Aside(words[item.what], item.request) for item in result.omitted if item.what in words]
+
+
+def _figures(result: ReadResult, document: ShownDocument) -> list[str | Aside]:
+    """The figures of pages and the cost of their picture; how a region of one is asked for."""
+    whole = next((part for part in document.parts if part.region == WHOLE), None)
+    if whole is not None:
+        corner = ReadRequest(result.path, pages=f"{whole.number}!0,0,50,50", view="image")
+        return [
+            f"{in_words(corner, result.path)} shows a region of it (left, top, right, bottom in percent)."
+        ]
+    parts = [part for part in document.parts if part.figures]
+    if not parts:
+        return []
+    numbers = [part.number for part in parts]
+    name = f"{document.unit.capitalize()}{'' if len(numbers) == 1 else 's'} {ranges(numbers)}"
+    count = sum(part.figures for part in parts)
+    what = f"{name}: {count} figure{'' if count == 1 else 's'} not shown"
+    request = next((item.request for item in result.omitted if item.what == "figures"), None)
+    if request is None:
+        return [f"{what}: this client passes on no images."]
+    cost = sum(picture_tokens(*part.drawn) for part in parts)
+    return [Aside(f"{what} (about {cost:,} tokens)", request)]
 
 
 def _cut_lines(result: ReadResult, cuts: Sequence[Omission], unit: str) -> str:
@@ -175,7 +211,9 @@ def head_lines(part: PartView, unit: str, total: int, first_image: int) -> list[
     if part.images:
         last = first_image + len(part.images) - 1
         which = f"image {last}" if last == first_image else f"images {first_image}-{last}"
-        lines.append(f"[{which} of this reply]" if part.lines else f"[no text; {which} of this reply]")
+        region = f"{part.region}: " if part.region not in ("", WHOLE) else ""
+        has_words = part.lines or part.region
+        lines.append(f"[{region}{which} of this reply]" if has_words else f"[no text; {which} of this reply]")
     elif not part.lines and not part.notes:
         lines.append("[empty]")
     return lines

@@ -65,6 +65,8 @@ def _part(part: PartView) -> dict[str, values.Fact]:
         **named(part, "header", "total_known"),
         "notes": list(part.notes),
         "images": [of_image(image) for image in part.images],
+        **({"figures": part.figures} if part.figures else {}),
+        **({"region": part.region} if part.region else {}),
     }
 
 

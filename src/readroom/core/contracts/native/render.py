@@ -25,6 +25,7 @@ from readroom.core.contracts.native.calls import (
     Aside,
     closing,
     ending,
+    in_words,
     spelled_call,
     to_call,
     uncut,
@@ -33,6 +34,7 @@ from readroom.core.contracts.native.facts import OwnCall, timestamp
 from readroom.core.errors import ReadroomError
 from readroom.core.limits import CLOSING_BYTES
 from readroom.core.quoting import quote, shortened
+from readroom.core.text.client_tags import CODE as CLIENT_TAG
 from readroom.core.text.select import byte_size
 
 HASH_DIGITS = 12
@@ -137,6 +139,8 @@ def _read_text(result: values.ReadResult, cap: values.Cap) -> str:
         size = f"{image.original_width}x{image.original_height}"
         if (image.width, image.height) != (image.original_width, image.original_height):
             size += f", shown at {image.width}x{image.height}"
+            corner = values.ReadRequest(result.path, pages="0,0,50,50")
+            size += f"; {in_words(corner, result.path)} shows a region, in percent"
         return _cut(f"{header}\n[image {image.media_type}, {size}]", cap.size)
     body = _numbered(result)
     asides = _omissions(result) if result.omitted else []
@@ -339,7 +343,8 @@ def _left_out(items: Sequence[values.Omission], where: str) -> str:
 def warning_parts(warnings: Sequence[values.Warn]) -> list[str]:
     """Sentences for the closing line."""
     parts = []
-    for item in warnings[:_LISTED_WARNINGS]:
+    # A tag that the client obeys is told in any case.
+    for item in sorted(warnings, key=lambda warn: warn.code != CLIENT_TAG)[:_LISTED_WARNINGS]:
         if item.code == "left_out":  # its detail lists files
             parts.append(f"Not searched: {item.detail}.")
             continue

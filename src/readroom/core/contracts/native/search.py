@@ -133,19 +133,23 @@ def _not_searched(result: values.GrepResult) -> list[str | Aside]:
 
 
 def _file_line(file: values.GrepFile) -> str:
-    return quote(file.path) if file.kind is None else f"{_OF_KIND[file.kind]} in {quote(file.path)}"
+    return quote(file.path) if file.kind is None else f"{OF_KIND[file.kind]} in {quote(file.path)}"
 
 
-_OF_KIND: Mapping[UseKind, str] = {kind: kind if kind == "text" else f"{kind}s" for kind in USE_KINDS}
+OF_KIND: Mapping[UseKind, str] = {kind: kind if kind == "text" else f"{kind}s" for kind in USE_KINDS}
 """The words for several places of a kind."""
+
+
+BY_NAME = " | by name: "
+"""Follows the number of matches where they are the places of a name."""
 
 
 def _uses(uses: UseCounts) -> str:
     """The counts of a name, for the first line of a reply."""
     counts = (
-        f"{count:,} {kind if count == 1 else _OF_KIND[kind]}" for kind, count in uses.kinds.items() if count
+        f"{count:,} {kind if count == 1 else OF_KIND[kind]}" for kind, count in uses.kinds.items() if count
     )
-    return f" | by name: {', '.join(counts) or 'nothing'}"
+    return f"{BY_NAME}{', '.join(counts) or 'nothing'}"
 
 
 def _found_line(line: values.GrepLine) -> str:

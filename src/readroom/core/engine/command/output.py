@@ -159,12 +159,7 @@ def hidden_in(outputs: Sequence[Output]) -> list[Warn]:
         for row in output.lines
         for warn in hidden.scan([row.text], row.number, limit=MAX_WARNINGS, first_column=row.first)
     ]
-    more = len(warnings) - MAX_WARNINGS
-    return (
-        [*warnings[:MAX_WARNINGS], Warn(hidden.MORE, f"{more} more in the lines shown")]
-        if more > 0
-        else warnings
-    )
+    return hidden.first_told(warnings, MAX_WARNINGS)
 
 
 def _nuls(output: Output) -> Warn:

@@ -52,6 +52,7 @@ def perform(services: Services, job: Job[ChangesRequest]) -> ChangesResult:
     Raises:
         BadValue, TooLarge: The call itself cannot be followed.
         SameFile: A name is part of two changes.
+        AcrossRoots: It is in several roots that cannot be changed in one step, and not the move of one file.
         EditsFailed: Some cannot be made; with the failure of each. One that fails alone is raised itself.
         NoSpace, ReadOnlyPlace, NoPermission, StoreFailed: From writing.
         TimedOut, Cancelled: On the way.
@@ -64,7 +65,12 @@ def perform(services: Services, job: Job[ChangesRequest]) -> ChangesResult:
         batch = _Several(services, job, names)
         return batch, batch.result()
 
-    batch, result = attempted(services, job, attempt)
+    try:
+        batch, result = attempted(services, job, attempt)
+    except errors.AcrossRoots as across:
+        from readroom.core.engine.edit import carried  # few calls do that
+
+        return carried.move(services, job, across, perform)
     return replace(result, results=list(map(_told, batch.plans, result.results)))
 
 

@@ -166,6 +166,7 @@ class PageOfPassages:
         apart = (path for path in self._taken if self._apart[path].document is None)
         if cells := next(filter(None, map(stored_lines_note, apart)), None):
             warnings.append(Warn("notebook", cells))
+        warnings += hidden.in_names((file.path for file in self.files()), limit=MAX_WARNINGS)
         for file in self.files():
             path = file.path
             links = self._apart[path].links
@@ -178,7 +179,7 @@ class PageOfPassages:
                     for number, line in rows
                     for warn in hidden.scan([line], number, limit=MAX_WARNINGS)
                 ]
-        return warnings[:MAX_WARNINGS]
+        return hidden.first_told(warnings, MAX_WARNINGS)[:MAX_WARNINGS]
 
     def _file(self, path: str, taken: Sequence[_Taken]) -> FoundFile:
         apart = self._apart[path]

@@ -8,10 +8,10 @@ from readroom.core import errors
 from readroom.core.engine.git.asked import GitQuestion, asked, patience
 from readroom.core.engine.revision import at
 from readroom.core.engine.services import Job, Services
-from readroom.core.limits import HEAD_BYTES
+from readroom.core.limits import HEAD_BYTES, MAX_WARNINGS
 from readroom.core.repository.process import GIT_BLOB_BYTES
 from readroom.core.repository.trees import FOLDER, LINK, SUBMODULE
-from readroom.core.text import encodings
+from readroom.core.text import encodings, hidden
 from readroom.core.values.files import Warn
 from readroom.core.values.git import BlameAnswer, BlamedLines, GitBlameRequest, GitBlameResult
 
@@ -42,7 +42,9 @@ def perform(services: Services, job: Job[GitBlameRequest]) -> GitBlameResult:
         if node is None or node.mode in (FOLDER, LINK, SUBMODULE):
             total = data.count(b"\n") + (not data.endswith(b"\n"))
             lines = [BlamedLines(first, min(last, total), None, first)] if first <= total else []
-            return GitBlameResult(about.path, total, lines, texts=_texts(data, first, last))
+            texts = _texts(data, first, last)
+            told = hidden.scan(texts, first, limit=MAX_WARNINGS)
+            return GitBlameResult(about.path, total, lines, texts=texts, warnings=told)
         known = _known(services, about, data, about.repository.blob(node.id, job.deadline))
     answer = about.repository.blame(
         revision.commit.id, inner, (first, last), known, patience(job.deadline), job.deadline
@@ -52,13 +54,14 @@ def perform(services: Services, job: Job[GitBlameRequest]) -> GitBlameResult:
             "lines", f"{first}-{last}", f"are not in the file, which has {answer.total:,}", "Send others."
         )
     lines = _lines(about, answer)
-    warnings = []
+    texts = _texts(data, first, last)
+    commits = [commit for line in lines if (commit := line.commit) is not None]
+    said = (text for commit in commits for text in (commit.subject, commit.author))
+    warnings = hidden.scan(texts, first, limit=MAX_WARNINGS) + hidden.in_names(said, limit=MAX_WARNINGS)
     if any(row.commit is not None and row.commit.is_end for row in lines):
         words = "this is a shallow clone: lines of its oldest commits may be older, and nothing is fetched"
         warnings.append(Warn("shallow", words))
-    return GitBlameResult(
-        about.path, answer.total, lines, answer.left, answer.reached, _texts(data, first, last), warnings
-    )
+    return GitBlameResult(about.path, answer.total, lines, answer.left, answer.reached, texts, warnings)
 
 
 def _bytes(services: Services, about: GitQuestion, request: GitBlameRequest) -> bytes:

@@ -17,14 +17,14 @@ from readroom.core.engine.git.blame import as_committed
 from readroom.core.engine.git.files import ChangedPath, TreeDifference, between, of_folder
 from readroom.core.engine.services import Job, Services
 from readroom.core.history.merging import MERGED_BYTES
-from readroom.core.limits import HEAD_BYTES
+from readroom.core.limits import HEAD_BYTES, MAX_WARNINGS
 from readroom.core.limits.outline import OUTLINE_BYTES
 from readroom.core.quoting import quote
 from readroom.core.repository.process import TooLargeBlob
 from readroom.core.repository.repositories import Revision
-from readroom.core.repository.trees import LINK, SUBMODULE, Node
+from readroom.core.repository.trees import EXECUTABLE, LINK, SUBMODULE, Node
 from readroom.core.stores.revision import is_pointer
-from readroom.core.text import encodings
+from readroom.core.text import encodings, hidden
 from readroom.core.text.edits.diff import DiffBlock, cost, hunks, split
 from readroom.core.values.changes import Diff, Hunk
 from readroom.core.values.files import Row, Warn
@@ -65,7 +65,7 @@ def perform(services: Services, job: Job[GitChangesRequest]) -> GitChangesResult
     first, skipped = _place(request, print_of, len(difference.files))
     page = _ChangesPage(services, about, request, job, difference.files, print_of)
     page.fill(first, skipped)
-    warnings = []
+    warnings = hidden.in_names(_words(page.files), limit=MAX_WARNINGS)
     if about.repository.place.shallow:
         warnings.append(Warn("shallow", "this is a shallow clone; nothing is fetched"))
     if difference.left_out:
@@ -80,6 +80,14 @@ def perform(services: Services, job: Job[GitChangesRequest]) -> GitChangesResult
         page.cursor,
         warnings,
     )
+
+
+def _words(files: Sequence[ChangedFile]) -> Iterator[str]:
+    """The names and lines that a page shows."""
+    for file in files:
+        yield from (file.path, file.old or "", *(one.name for one in file.definitions))
+        if file.diff is not None:
+            yield from file.diff.text.split("\n")
 
 
 def _sides(about: GitQuestion, revision: str) -> tuple[Revision, Revision | None]:
@@ -214,7 +222,7 @@ class _ChangesPage:
         reached = skipped + len(fitting)
         left = every[reached:]
         diff = Diff(
-            fitting,
+            _joined(fitting),
             len(left),
             left[0].new_start if left else 0,
             left[-1].new_start + left[-1].new_count if left else 0,
@@ -361,6 +369,22 @@ def _in_pieces(hunk: Hunk) -> Iterator[Hunk]:
     yield _piece(old, new, lines)
 
 
+def _joined(pieces: Sequence[Hunk]) -> list[Hunk]:
+    """Pieces that follow one another as one hunk: git would insert each piece of a new file at its top."""
+    found: list[Hunk] = []
+    ends = (-1, -1)
+    for piece in pieces:
+        old, new = piece.old_start + (not piece.old_count), piece.new_start + (not piece.new_count)
+        if (old, new) == ends:
+            last = found.pop()
+            first = (last.old_start + (not last.old_count), last.new_start + (not last.new_count))
+            found.append(_piece(*first, [*last.lines, *piece.lines]))
+        else:
+            found.append(piece)
+        ends = (old + piece.old_count, new + piece.new_count)
+    return found
+
+
 def _piece(old: int, new: int, lines: list[str]) -> Hunk:
     """A hunk of these lines, the first of which have these numbers."""
     old_count = sum(line[:1] in (" ", "-") for line in lines)
@@ -383,6 +407,8 @@ def _about_mode(file: ChangedPath, data: tuple[bytes, bytes]) -> str:
     notes = []
     if file.before is not None and file.after is not None and file.before.mode != file.after.mode:
         notes.append(f"mode {file.before.mode:o} to {file.after.mode:o}")
+    if file.before is None and file.after is not None and file.after.mode == EXECUTABLE:
+        notes.append(f"mode {EXECUTABLE:o}")
     if any(is_pointer(side) for side in data):
         notes.append("pointer of git LFS")
     return ", ".join(notes)

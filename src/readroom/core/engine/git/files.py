@@ -22,7 +22,7 @@ from readroom.core.paths import ROOT, WorkPath, join
 from readroom.core.policy.ignore_files import IgnoreTree
 from readroom.core.repository.process import GIT_BLOB_BYTES, TooLargeBlob
 from readroom.core.repository.repositories import Revision
-from readroom.core.repository.trees import LINK, SUBMODULE, Node
+from readroom.core.repository.trees import EXECUTABLE, LINK, SUBMODULE, Node
 from readroom.core.secrets import unmasked
 from readroom.core.stores.revision import is_pointer
 from readroom.core.values import EntryKind
@@ -167,13 +167,13 @@ class _Folder:
         with self._about.guard.open(own) as source:
             if source.real != own:
                 return self._link(path) or node
-            mode = 0o100755 if source.stat.mode & 0o100 else 0o100644
+            mode = EXECUTABLE if source.stat.mode & 0o100 else 0o100644
             size = self._tree.sizes.get(node.id, -1)
             found = self._hashed(source) if source.size == size else ""
             if found != node.id and self._is_same(source, node, size):
                 found = node.id
             return Node(
-                mode if node.mode in (0o100644, 0o100755) else node.mode, found or self._hashed(source)
+                mode if node.mode in (0o100644, EXECUTABLE) else node.mode, found or self._hashed(source)
             )
 
     def _is_same(self, source: Source, node: Node, size: int) -> bool:
@@ -278,7 +278,7 @@ class _Folder:
                 node = self._link(inner)
             elif kind is EntryKind.FILE:
                 with self._about.guard.open(own) as source:
-                    mode = 0o100755 if source.stat.mode & 0o100 else 0o100644
+                    mode = EXECUTABLE if source.stat.mode & 0o100 else 0o100644
                     node = Node(mode, self._hashed(source))
             else:
                 return None

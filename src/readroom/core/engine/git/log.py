@@ -8,6 +8,8 @@ from readroom.core import errors
 from readroom.core.engine.git.asked import GitQuestion, asked, patience
 from readroom.core.engine.revision import brief
 from readroom.core.engine.services import Job, Services
+from readroom.core.limits import MAX_WARNINGS
+from readroom.core.text import hidden
 from readroom.core.values.files import Warn
 from readroom.core.values.git import (
     LOGGED_MAXIMUM,
@@ -100,6 +102,8 @@ def _warnings(about: GitQuestion, answer: LogAnswer, shown: list[LoggedCommit]) 
     ends = [commit for commit in shown if commit.is_end]
     if ends or (answer.is_complete and about.repository.place.shallow):
         yield Warn("shallow", "this is a shallow clone: what is older is not here, and nothing is fetched")
+    words = (text for commit in shown for text in (commit.subject, commit.author, commit.path, commit.source))
+    yield from hidden.in_names(words, limit=MAX_WARNINGS)
     if answer.broken:
         yield Warn("broken", answer.broken)
     if not answer.is_complete and len(shown) < 1:

@@ -285,6 +285,7 @@ class Left:
         if self._symbols is not None and self._symbols.gave_up:
             yield Warn("no_symbols", "not enough time to name the symbols in all files")
         yield from hidden_in(files)
+        yield from hidden.in_names((file.path for file in files), limit=NAMED)
 
     def _about_left(self) -> Iterator[Warn]:
         items = list(self._unfinished.values())
@@ -332,9 +333,7 @@ def hidden_in(files: Sequence[GrepFile]) -> list[Warn]:
         for file, line in lines
         for warn in hidden.scan([line.text], line.number, limit=MAX_WARNINGS, first_column=line.column)
     ]
-    rest = len(warnings) - MAX_WARNINGS
-    more = f"{rest} more about hidden characters in the lines shown"
-    return [*warnings[:MAX_WARNINGS], Warn(hidden.MORE, more)] if rest > 0 else warnings
+    return hidden.first_told(warnings, MAX_WARNINGS)
 
 
 def in_documents(request: GrepRequest) -> GrepRequest:

@@ -248,7 +248,8 @@ def failed(child: Child) -> StoreFailed:
 
 
 @functools.cache
-def _types() -> dict[str, list[str]]:
+def globs_by_type() -> dict[str, list[str]]:
+    """The globs of each file type. Raises StoreFailed or MissingProgram."""
     with Child(["--no-config", "--type-list"], Deadline()) as child:
         return type_table(b"".join(child.output()).decode("utf-8", "replace"))
 
@@ -257,7 +258,7 @@ def globs_of_type(request: GrepRequest) -> Sequence[str] | None:
     """The globs of the file type of a request; None without one. Raises BadPattern."""
     if request.type is None:
         return None
-    table = _types()
+    table = globs_by_type()
     if request.type == "all":
         return sorted({glob for globs in table.values() for glob in globs})
     if request.type not in table:

@@ -8,8 +8,10 @@ from msgspec.structs import replace
 
 from readroom.core.deadline import Deadline
 from readroom.core.engine.services import Job, Services
-from readroom.core.errors import BadImage, Binary
+from readroom.core.errors import BadImage, BadValue, Binary
+from readroom.core.formats import regions
 from readroom.core.formats.kinds import IMAGE_TYPES, UNKNOWN, media_type, sniff
+from readroom.core.formats.regions import Region
 from readroom.core.formats.sending import to_image
 from readroom.core.limits import IMAGE_REPLY_BYTES
 from readroom.core.secrets import starred
@@ -56,7 +58,14 @@ IMAGE_MAX_BYTES = 24 * 1024 * 1024
 def read_image(
     source: Source, request: ReadRequest, known: str | None, sample: bytes, data: bytes | None
 ) -> ReadResult:
-    """Read an image; `data` are all of its bytes, if they were read already. Raises BadImage, Shrunk."""
+    """Read an image, or a region of it; `data` are all of its bytes, if they were read already.
+
+    Raises:
+        BadImage: It cannot be shown.
+        BadValue: It has no such region.
+        Shrunk: It became shorter meanwhile.
+    """
+    region = _region(request)
     form = (sniff(sample) or UNKNOWN).name
     if source.size > IMAGE_MAX_BYTES:
         problem = f"it is larger than {IMAGE_MAX_BYTES} bytes"
@@ -71,11 +80,20 @@ def read_image(
     if known is not None and digits.startswith(known):
         return replace(result, not_modified=True)
     try:
-        return replace(result, image=to_image(data, form, path=request.path))
+        return replace(result, image=to_image(data, form, path=request.path, region=region))
     except BadImage:
-        if not request.options.raw_bytes or len(data) > IMAGE_REPLY_BYTES:
+        if not request.options.raw_bytes or len(data) > IMAGE_REPLY_BYTES or form not in IMAGE_TYPES:
             raise
     return replace(result, image=Image(data, form, 0, 0, 0, 0))
+
+
+def _region(request: ReadRequest) -> Region:
+    try:
+        return regions.of_image(request.pages)
+    except regions.BadRegion as error:
+        pages = (request.pages or "")[:80]
+        whole = replace(request, pages=None)
+        raise BadValue("pages", pages, str(error), f"Send {regions.WORDS}.", next_request=whole) from None
 
 
 # -----------------------------------------------------------------------------

@@ -9,7 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.core.errors import BadEncoding, BadValue, Binary
-from readroom.core.formats.kinds import Recognised, recognise, recognise_data
+from readroom.core.formats import regions
+from readroom.core.formats.kinds import PICTURE_TYPES, Recognised, recognise, recognise_data, sniff
 from readroom.core.formats.kinds import classify as kind_of
 from readroom.core.session.expansions import ExpandedSource
 from readroom.core.stores.base import Source
@@ -69,6 +70,10 @@ def asked_document(
     if recognised is None and tables:
         recognised = recognise_data(path, head)
     outlined = recognised is not None and recognised.row.is_data and request.view in OUTLINES
+    if not packed and (request.view == "image" or regions.is_region(request.pages)) and _is_picture(head):
+        return None
+    if request.view == "image" and (recognised is None or not recognised.row.has_pictures):
+        raise _only_for(request, _PICTURES)
     if recognised is not None and request.encoding is not None and not recognised.is_text:
         raise BadValue(
             "encoding",
@@ -79,7 +84,9 @@ def asked_document(
         )
     if recognised is None or (recognised.is_text and request.encoding is not None):
         if request.view == "formulas":
-            raise _no_formulas(request)
+            raise _only_for(request, _WORKBOOKS)
+        if request.view == "not_shown":
+            raise _only_for(request, "documents")
         if request.pages is None:
             return None
         raise BadValue(
@@ -90,15 +97,21 @@ def asked_document(
             next_request=replace(request, pages=None),
         )
     if request.view == "formulas" and not recognised.row.has_formulas:
-        raise _no_formulas(request)
+        raise _only_for(request, _WORKBOOKS)
+    if request.view == "not_shown" and request.pages is None:
+        return recognised
     return None if recognised.only_asked and request.pages is None and not outlined else recognised
 
 
-def _no_formulas(request: ReadRequest) -> BadValue:
+_PICTURES = "pages of PDF and TIFF, and images"
+_WORKBOOKS = "workbooks (.xlsx, .xlsm, .ods)"
+
+
+def _only_for(request: ReadRequest, which: str) -> BadValue:
     return BadValue(
         "view",
         request.view,
-        "is for workbooks (.xlsx, .xlsm, .ods)",
+        f"is for {which}",
         "Leave it out.",
         next_request=replace(request, view="text"),
     )
@@ -173,13 +186,21 @@ def classify(
         kind = accept(Candidate(request.path, source.real, source.stat, whole, kind, nul, sample))
         if kind is Kind.DOCUMENT and document is not None:
             return AsDocument(document)
-    if kind is Kind.IMAGE and not packed:
+    is_picture = kind is Kind.IMAGE or (accept is None and kind is Kind.BINARY and _is_picture(sample))
+    if is_picture and not packed:
         return AsImage()
+    if request.view == "image":
+        raise _only_for(request, _PICTURES)
     if kind in (Kind.BINARY, Kind.IMAGE) or (encoding is None and accept is None):
         return AsBytes()
     if encoding is None:
         encoding = encodings.UTF8
     return AsText(kind, encoding)
+
+
+def _is_picture(head: bytes) -> bool:
+    media = sniff(head)
+    return media is not None and media.name in PICTURE_TYPES
 
 
 NUL = "It has NUL bytes."

@@ -318,9 +318,11 @@ def _fitting(listed: Sequence[Row], first: int, room: int, cap: Cap, limit: int 
 def hidden_in(listed: Sequence[Row]) -> list[Warn]:
     """Warnings about hidden characters in signatures."""
     warnings: list[Warn] = []
+    if hidden.is_clean("".join(row.item.signature for row in listed)):
+        return warnings
     for row in listed:
         signature = row.item.signature
-        if len(warnings) < MAX_WARNINGS and not (signature.isascii() and signature.isprintable()):
+        if len(warnings) < MAX_WARNINGS:
             # The columns would be those of the shortened signature.
             warnings += [
                 replace(warning, column=None) for warning in hidden.scan([signature], row.item.line, limit=1)

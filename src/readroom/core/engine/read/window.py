@@ -449,13 +449,16 @@ def hidden_in_page(page: Page) -> list[Warn]:
     """Warnings about hidden characters in the lines of a page."""
     if not page.numbers:
         return hidden.scan(page.lines, page.start, limit=MAX_WARNINGS)
-    warnings: list[Warn] = []
-    for number, line in zip(page.numbers, page.lines, strict=True):
-        left = MAX_WARNINGS - len(warnings)
-        warnings += (
-            hidden.scan([line], number, limit=left, first_column=_first_column(page, number)) if left else []
-        )
-    return warnings
+    return hidden.first_told(
+        (
+            warn
+            for number, line in zip(page.numbers, page.lines, strict=True)
+            for warn in hidden.scan(
+                [line], number, limit=MAX_WARNINGS, first_column=_first_column(page, number)
+            )
+        ),
+        MAX_WARNINGS,
+    )
 
 
 def _first_column(page: Page, number: int) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 
 def _fields(table: str) -> dict[str, tuple[str, ...]]:
@@ -55,7 +56,7 @@ class Roles(Struct, frozen=True):
 
 _PYTHON = Roles(
     calls=_fields("call.function decorator.*"),
-    members=_fields("attribute.attribute"),
+    members=_fields("attribute.attribute parenthesized_expression.*"),
     binds=_fields(
         "function_definition.name class_definition.name parameters.* lambda_parameters.* "
         "default_parameter.name typed_default_parameter.name typed_parameter.!type assignment.left "
@@ -84,7 +85,7 @@ _SCRIPT = Roles(
     ),
     members=_fields(
         "member_expression.property nested_identifier.property non_null_expression.* "
-        "instantiation_expression.function"
+        "instantiation_expression.function parenthesized_expression.*"
     ),
     binds=_fields(
         "function_declaration.name generator_function_declaration.name function_expression.name "
@@ -96,17 +97,20 @@ _SCRIPT = Roles(
         "interface_declaration.name type_alias_declaration.name enum_declaration.name enum_assignment.name "
         "enum_body.name property_signature.name method_signature.name abstract_method_signature.name "
         "abstract_class_declaration.name function_signature.name internal_module.name module.name "
-        "type_parameter.name mapped_type_clause.name namespace_export.*"
+        "type_parameter.name mapped_type_clause.name namespace_export.* infer_type.* index_signature.name"
     ),
     patterns=_fields(
         "object_pattern.* array_pattern.* rest_pattern.* assignment_pattern.left "
-        "object_assignment_pattern.left pair_pattern.value computed_property_name.*"
+        "object_assignment_pattern.left pair_pattern.value"
     ),
     imports=_SCRIPT_IMPORTS,
     assigns=_fields("assignment_expression.left"),
     own=re.compile(rb"(?:this|(?:module\.)?exports|[\w$.]+\.prototype)\s*\.\s*#?\Z"),
-    given=re.compile(rb"[^=]{0,80}=\s*(?:await\s+)?(?:require|import)\s*\("),
+    given=re.compile(rb"[^=(;]{0,80}=\s*(?:await\s+)?(?:require|import)\s*\("),
 )
+
+_TYPED_SCRIPT = replace(_SCRIPT, own=None)
+"""TypeScript: a class declares its members, and `this.name = 1` uses one."""
 
 _GO = Roles(
     calls=_fields("call_expression.function"),
@@ -247,7 +251,7 @@ _LUA = Roles(
     patterns=_fields(
         "variable_list.* assignment_statement.* dot_index_expression.field method_index_expression.method"
     ),
-    given=re.compile(rb"[^=]{0,80}=\s*require\b"),
+    given=re.compile(rb"[^=(;]{0,80}=\s*require\b"),
 )
 
 _BASH = Roles(
@@ -264,7 +268,8 @@ def _importing(*kinds: str) -> Roles:
 ROLES: Mapping[str, Roles] = MappingProxyType(
     {
         "python": _PYTHON,
-        **dict.fromkeys(("javascript", "typescript", "tsx", "vue", "svelte"), _SCRIPT),
+        **dict.fromkeys(("javascript", "vue", "svelte"), _SCRIPT),
+        **dict.fromkeys(("typescript", "tsx"), _TYPED_SCRIPT),
         "go": _GO,
         "rust": _RUST,
         "java": _JAVA,

@@ -181,8 +181,11 @@ class EnvironmentStore:
         return [()] * len(changes)
 
     def recover(self) -> Sequence[Leftover]:
-        """Nothing is known of calls that were killed."""
-        return ()
+        """The remains of changes that were killed, as far as a later change has found them."""
+        if self._hands is None:
+            return ()
+        left, self._hands.left = self._hands.left, []
+        return left
 
     def holding(self, top: WorkPath, text: bytes, *, ignore_case: bool) -> set[bytes] | None:
         """Files below a folder that may hold a text, or whose bytes do not tell; None if all may."""

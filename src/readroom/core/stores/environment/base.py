@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from readroom.core.errors import StoreFailed
 from readroom.core.paths import WorkPath
-from readroom.core.stores.base import Change, Folder
+from readroom.core.stores.base import Change, Folder, Leftover
 from readroom.core.values import EntryKind, Stat, Version
 
 
@@ -116,6 +116,9 @@ class Hands(Protocol):
 
     Every method may raise what a store's methods raise.
     """
+
+    left: list[Leftover]
+    """Remains of interrupted changes that no reply has named yet."""
 
     @property
     def sees_links(self) -> bool:

@@ -2,7 +2,8 @@
 
 New contents are written next to their names first, and compared with their hash there.  A file that is
 replaced or removed keeps a name next to it until all is made.  The script ignores the signals of a client
-that hangs up; only the end of the environment, or of the script by force, leaves it half done.
+that hangs up; what one leaves half done that was killed is taken back at once, or, if the environment does
+not answer, before anything else is asked of it.
 """
 
 from __future__ import annotations
@@ -10,17 +11,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import os
 import secrets
 import tarfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Protocol
 
-from msgspec import Struct
-
 from readroom.core.errors import NoPermission, ReadroomError, StoreFailed
-from readroom.core.paths import ROOT, WorkPath, join, parent
+from readroom.core.paths import ROOT, WorkPath, ancestors, basename, join, parent
 from readroom.core.stores.base import (
     Change,
+    Leftover,
     MakeEntry,
     MakeLink,
     Moved,
@@ -34,37 +35,19 @@ from readroom.core.stores.base import (
 from readroom.core.stores.environment.base import CELL_BYTES, HASHED_BYTES, Environment, below
 from readroom.core.stores.environment.place import EnvironmentPlace, everything
 from readroom.core.stores.environment.scripts import ENTER, Answer, escaped
+from readroom.core.stores.environment.steps import LEFT, MOVED, NOT_BEGUN, TAKEN_BACK, Script, ScriptStep
 from readroom.core.values import EntryKind, Stat, Version
 
-_MOVED = 90
 _SECOND = 1_000_000_000
 
 _SCRIPT_BYTES = 64 * 1024
 """A longer script is sent as a file: systems limit one argument to 128 KiB."""
 
-_FUNCTIONS = r"""
-trap '' HUP INT TERM PIPE
-get() { got=$(un "$1"); got=${got%.}; }
-none() { [ ! -e "$1" ] && [ ! -L "$1" ]; }
-moved() { why=90; return 1; }
-inside() { real "$1" || moved; }
-free() { none "$1" || moved; }
-same() { [ "$(stat -c "$2" -- "$1")" = "$3" ] || moved; }
-hashed() { [ "$(sha256sum < "$1" | cut -c "1-${#2}")" = "$2" ]; }
-made=
-folder() { if [ -d "$1" ] && [ ! -L "$1" ]; then :; else free "$1" && mkdir -- "$1" && made="$made $2"; fi; }
-unfolder() { case "$made " in *" $2 "*) rmdir -- "$1";; esac; }
-named() { ln -- "$1" "$2" || { free "$2" && mv -- "$1" "$2"; }; }
-kept() { ln -- "$1" "$2" || cp -p -- "$1" "$2"; }
-aside() { mv -- "$1" "$2" && { same "$2" '%i %d' "$3" || { mv -- "$2" "$1"; return 1; }; }; }
-why=89 n=0
-"""
-
 _SEND = (
     ENTER
     + """
 path=$(un "$2"); path=./${path%.}
-real "${path%/*}" || return 90
+real "${path%/*}" || return 90  # MOVED
 printf %s "$3" | base64 -d >> "$path"
 """
 )
@@ -78,20 +61,6 @@ for one do one=$(un "$one"); one=./${one%.}; real "${one%/*}" && rm -f -- "$one"
 )
 
 
-class _Step(Struct, frozen=True):
-    """One thing that is done, and how it is taken back.
-
-    Attributes:
-        then: The work that is left to do when everything is made.
-        partly: How it is taken back if it failed.
-    """
-
-    do: str
-    undo: str
-    then: str = ":"
-    partly: str = ":"
-
-
 class Asked(Protocol):
     """The shell that reads, as changes need it."""
 
@@ -102,6 +71,12 @@ class Asked(Protocol):
     def ask(self, path: WorkPath, body: str, *arguments: str, once: bool = False) -> Answer:
         """The answer of a script that begins in the root."""
 
+    def tell(self, left: Leftover) -> None:
+        """Have it said once what an interrupted change has left."""
+
+    def later(self, ending: Callable[[], None]) -> None:
+        """Do something before anything else is asked; if it fails, it is left to the next time."""
+
 
 class Changing:
     """The changes of one commit."""
@@ -110,10 +85,13 @@ class Changing:
         self._shell = shell
         self._token = secrets.token_hex(6)
         self._names: list[str] = []
-        self._steps: list[_Step] = []
+        self._steps: list[ScriptStep] = []
         self._sent: list[WorkPath] = []
-        self._inside: list[RemoveEntry] = []
+        self._inside: list[tuple[RemoveEntry, frozenset[WorkPath]]] = []
+        self._gone: set[WorkPath] = set()
         self._made: set[WorkPath] = set()
+        self._folders_of: dict[WorkPath, str] = {}
+        self._new: list[str] = []
 
     def commit(self, changes: Sequence[Change], ready: Callable[[], None]) -> None:
         """Make all or none. Raises as `Store.commit`."""
@@ -140,14 +118,19 @@ class Changing:
                 self._folders(to)
                 a, b = self._name(place.real), self._name(to.real)
                 step = f"{self._same(a, found)} && free {b} && mv -- {a} {b}"
-                self._steps.append(_Step(step, f"mv -- {b} {a}"))
+                at_a, at_b = (f"is {name} '{found.inode} {found.device}'" for name in (a, b))
+                back = f"{at_a} || {{ {at_b} && none {a} && mv -- {b} {a}; }} || left"
+                self._steps.append(ScriptStep(step, back, done=at_b))
+                self._gone.add(place.real)
             case MakeEntry():
                 self._folders(place)
                 self._folder(place.real)
             case MakeLink(_, target):
                 self._folders(place)
                 name, to_name = self._name(place.real), self._value(target)
-                self._steps.append(_Step(f"free {name} && ln -s -- {to_name} {name}", f"rm -f -- {name}"))
+                step = f"free {name} && ln -s -- {to_name} {name}"
+                back = f"none {name} || {{ [ -L {name} ] && rm -f -- {name}; }} || left"
+                self._steps.append(ScriptStep(step, back, done=f"[ -L {name} ]"))
             case PutTree(_, entries):
                 self._tree(place, entries)
 
@@ -158,24 +141,29 @@ class Changing:
         if change.over is None:
             mode = f"chmod $(printf %o $((0{change.mode:o} & ~0$(umask)))) {new}"
             step = f"hashed {new} {digest} && {mode} && free {name} && named {new} {name}"
-            self._steps.append(_Step(_exactly(step, new, change), f"rm -f -- {name}", f"rm -f -- {new}"))
+            back = f"none {name} || {{ hashed {name} {digest} && rm -f -- {name}; }} || left"
+            done = f"none {new} || is {name} \"$(stat -c '%i %d' -- {new})\""
+            self._steps.append(ScriptStep(_exactly(step, new, change), back, f"rm -f -- {new}", done=done))
             return
         old, found = self._beside(place.real, "old"), change.over.stat
         step = (
             f"hashed {new} {digest} && {self._same(name, found, change.over.version)}"
             f" && chmod {found.mode & 0o777:o} {new} && kept {name} {old} && mv -f -- {new} {name}"
         )
-        back, drop = f"mv -f -- {old} {name}", f"rm -f -- {old}"
-        self._steps.append(_Step(_exactly(step, new, change), back, drop, drop))
+        drop = f"rm -f -- {old}"
+        back = f"none {old} || {{ hashed {name} {digest} && mv -f -- {old} {name} && {drop}; }} || left"
+        self._steps.append(ScriptStep(_exactly(step, new, change), back, drop, drop, done=f"none {new}"))
 
     def _remove(self, change: RemoveEntry, place: EnvironmentPlace) -> None:
         if change.inside is not None:
-            self._inside.append(change)
+            self._inside.append((change, frozenset(self._gone)))
+        self._gone.add(place.real)
         name, old, found = self._name(place.real), self._beside(place.real, "old"), change.found
         same = self._same(name, found, change.expected)
         step = f"{same} && aside {name} {old} '{found.inode} {found.device}'"
         what = "-rf" if found.kind is EntryKind.FOLDER else "-f"
-        self._steps.append(_Step(step, f"mv -- {old} {name}", f"rm {what} -- {old}"))
+        back = f"none {old} || {{ none {name} && mv -- {old} {name}; }} || left"
+        self._steps.append(ScriptStep(step, back, f"rm {what} -- {old}", done=f"! none {old}"))
 
     def _same(self, name: str, found: Stat, expected: Version | None = None) -> str:
         """That a name still has what was found."""
@@ -198,13 +186,17 @@ class Changing:
         packed, digest = self._upload(place.folder, [_packed(entries)])
         step = (
             f"hashed {packed} {digest} && free {name} && mkdir -- {beside}"
-            f" && tar -xpf {packed} -C {beside} && mv -- {beside}/top {name} && rmdir -- {beside}"
+            f" && tar -xpf {packed} -C {beside} && mv -- {beside}/top {name}"
         )
-        self._steps.append(_Step(step, f"rm -rf -- {name}", partly=f"rm -rf -- {beside}"))
+        undo, partly = f"rm -rf -- {name} {beside}", f"rm -rf -- {beside}"
+        done = f"[ -d {beside} ] && none {beside}/top && ! none {name}"
+        self._steps.append(ScriptStep(step, f"none {beside} || {undo}", f"rmdir -- {beside}", partly, done))
 
     def _folders(self, place: EnvironmentPlace) -> None:
         """Begin a change: no link is on the way to its folder, and missing folders are made."""
-        self._steps.append(_Step(f"inside {self._name(place.folder)}", ":"))
+        if place.folder not in self._folders_of:
+            self._folders_of[place.folder] = self._name(place.folder)
+        self._steps.append(ScriptStep(f"inside {self._folders_of[place.folder]}", ":"))
         for folder in place.missing:
             self._folder(folder)
 
@@ -212,7 +204,8 @@ class Changing:
         if path not in self._made:
             self._made.add(path)
             name, number = self._name(path), len(self._steps)
-            self._steps.append(_Step(f"folder {name} {number}", f"unfolder {name} {number}"))
+            back, done = f"unfolder {name} {number}", f"[ -d {name} ]"
+            self._steps.append(ScriptStep(f"folder {name} {number}", back, done=done))
 
     # --- names and contents -------------------------------------------------------------------
 
@@ -236,7 +229,8 @@ class Changing:
         data = b"".join(pieces)
         self._sent.append(path)
         self._send(path, data)
-        return self._name(path), hashlib.sha256(data).hexdigest()
+        self._new.append(self._name(path))
+        return self._new[-1], hashlib.sha256(data).hexdigest()
 
     def _send(self, path: WorkPath, data: bytes) -> None:
         shell = self._shell
@@ -253,7 +247,7 @@ class Changing:
         for at in range(0, max(1, len(data)), CELL_BYTES):
             piece = base64.b64encode(data[at : at + CELL_BYTES]).decode("ascii")
             code = shell.ask(path, _SEND, piece, once=True).code
-            if code == _MOVED:
+            if code == MOVED:
                 raise Moved
             if code:
                 raise _refused(path)
@@ -261,40 +255,82 @@ class Changing:
     # --- making -------------------------------------------------------------------------------
 
     def _make(self, changes: Sequence[Change]) -> None:
-        for change in self._inside:
-            self._require_inside(change)
-        script = self._script()
-        if len(script) > _SCRIPT_BYTES:
-            path = WorkPath(f".readroom-{self._token}.sh")
-            self._sent.append(path)
-            self._send(path, script.encode("ascii"))
-            script = f"{ENTER}. ./{path}\n"
-        about = changes[0].place.real
+        for change, gone in self._inside:
+            self._require_inside(change, gone)
+        script, about = self._script(changes[0]), changes[0].place.real
+        first, second = self._as_sent(script.first()), script.second()
         try:
-            code = self._shell.ask(ROOT, script, once=True).code
+            answer = self._shell.ask(ROOT, first, once=True)
+            self._tell(answer.data)
+            code = answer.code
         except StoreFailed as error:
-            problem = f"{error.problem}; whether the change was made is not known"
-            raise StoreFailed(about, problem, "Look at it again before you change it.") from None
-        if code == _MOVED:
+            code = self._ended(second, about, error)
+        if code == MOVED:
             raise Moved
+        if code == LEFT:
+            raise _torn(about, self._token)
         if code:
             raise _refused(about)
 
-    def _script(self) -> str:
-        numbered = [*enumerate(self._steps, 1)]
-        does = " && \\\n".join(f"{{ {step.do}; }} && n={at}" for at, step in numbered)
-        undone = "\n".join(
-            f"if [ $n -ge {at} ]; then {step.undo}; elif [ $n -eq {at - 1} ]; then {step.partly}; fi"
-            for at, step in reversed(numbered)
-        )
-        then = "\n".join(step.then for step in self._steps)
-        names = "".join(self._names)
-        return f"{ENTER}{_FUNCTIONS}{names}if {does}; then\n{then}\nreturn 0\nfi\n{undone}\nreturn $why\n"
-
-    def _require_inside(self, change: RemoveEntry) -> None:
+    def _script(self, change: Change) -> Script:
         place = change.place
         assert isinstance(place, EnvironmentPlace)
-        now = {path: as_inside(seen.stat) for path, seen in below(everything(place.store, place.real))}
+        run = f"run={self._name(join(place.folder, f'.readroom-{self._token}.run'))}\n"
+        folders = [*self._folders_of.values()]
+        return Script(self._token, "".join(self._names) + run, self._steps, folders, self._new)
+
+    def _as_sent(self, script: str) -> str:
+        """A script, or a shorter one that runs it from a file."""
+        if len(script) <= _SCRIPT_BYTES:
+            return script
+        path = WorkPath(f".readroom-{secrets.token_hex(6)}.sh")
+        self._sent.append(path)
+        self._send(path, script.encode("ascii"))
+        return f"{ENTER}. ./{path}\n"
+
+    def _ended(self, second: str, about: WorkPath, error: StoreFailed) -> int:
+        """The code after a script without an answer, once what it left is ended. Raises StoreFailed."""
+
+        def end() -> int:
+            return self._shell.ask(ROOT, self._as_sent(second), once=True).code
+
+        def later() -> None:
+            try:
+                if end() == LEFT:
+                    self._shell.tell(Leftover(about, _torn(about, self._token).problem))
+            finally:
+                self._clean()
+
+        try:
+            code = end()
+        except (ReadroomError, Moved):
+            self._shell.later(later)
+            code = NOT_BEGUN
+        if code == NOT_BEGUN:
+            problem = f"{error.problem}; whether the change was made is not known"
+            raise StoreFailed(about, problem, "Look at it again before you change it.") from None
+        if code == TAKEN_BACK:
+            problem = f"{error.problem}; the change was cut off and has been taken back"
+            raise StoreFailed(about, problem, "Send the call again.") from None
+        return code
+
+    def _tell(self, notes: bytes) -> None:
+        """Note the changes of other processes that are not at their end."""
+        for path in filter(None, notes.split(b"\0")):
+            name = os.fsdecode(path.removeprefix(b"./"))
+            former = f"former states end with .old and begin with {basename(WorkPath(name))[:-4]}"
+            problem = f"another change in its folder was cut off, or is at work: {former}"
+            self._shell.tell(Leftover(WorkPath(name), problem))
+
+    def _require_inside(self, change: RemoveEntry, gone: Container[WorkPath]) -> None:
+        """Look at a folder as it will be when it is removed, without what earlier changes take out of it."""
+        place = change.place
+        assert isinstance(place, EnvironmentPlace)
+        now = {}
+        for path, seen in below(everything(place.store, place.real)):
+            real = join(place.real, path)
+            if real not in gone and not any(above in gone for above in ancestors(real)):
+                now[path] = as_inside(seen.stat)
         if now != change.inside:
             raise Moved
 
@@ -306,6 +342,15 @@ class Changing:
             self._shell.ask(ROOT, _CLEAN, *(escaped(path) for path in self._sent))
         except ReadroomError:
             return
+
+
+def _torn(path: WorkPath, token: str) -> StoreFailed:
+    """The failure of a change that could be neither made nor taken back."""
+    return StoreFailed(
+        path,
+        "the change was cut off, and another program has changed its files since: it is made in part",
+        f"Look at each of its files; what they were has names that begin with .readroom-{token}.",
+    )
 
 
 def _decimal(time_ns: int) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import stat as modes
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from readroom.core.errors import NoPermission, NotAFolder, NotFound, StoreFailed
 from readroom.core.paths import ROOT, WorkPath
-from readroom.core.stores.base import Change
+from readroom.core.stores.base import Change, Leftover
 from readroom.core.stores.environment.base import (
     CELL_BYTES,
     HASHED_BYTES,
@@ -126,6 +127,11 @@ class Shell:
         self.fine = True
         self._fast = True
         self._greps = False
+        self.left: list[Leftover] = []
+        self._told: set[WorkPath] = set()
+        self._endings: list[Callable[[], None]] = []
+        self._ending = threading.RLock()
+        self._ends = False
 
     def start(self) -> str:
         """The absolute path of the root. Raises StoreFailed if a program is missing."""
@@ -148,6 +154,8 @@ class Shell:
 
     def ask(self, path: WorkPath, body: str, *arguments: str, once: bool = False) -> Answer:
         """The answer of a script that begins in the root; $2 is the path, and `once` as of `Talk.ask`."""
+        if self._endings:
+            self._end()
         name = "" if path == ROOT else path
         answer = self.talk.ask(body, escaped(self.root), escaped(name), *arguments, once=once)
         if answer.code == NO_ROOT:
@@ -159,6 +167,28 @@ class Shell:
         if answer.code == _GONE:
             raise NotFound(path)
         return answer
+
+    def tell(self, left: Leftover) -> None:
+        """Have it said once what an interrupted change has left."""
+        if left.path not in self._told:
+            self._told.add(left.path)
+            self.left.append(left)
+
+    def later(self, ending: Callable[[], None]) -> None:
+        """Do something before anything else is asked; if it fails, it is left to the next time."""
+        self._endings.append(ending)
+
+    def _end(self) -> None:
+        with self._ending:
+            if self._ends:
+                return  # what an ending asks itself
+            self._ends = True
+            try:
+                while self._endings:
+                    self._endings[0]()
+                    del self._endings[0]
+            finally:
+                self._ends = False
 
     def _without_root(self) -> StoreFailed:
         advice = "Ask the user to start the sandbox again."

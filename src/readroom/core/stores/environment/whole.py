@@ -19,7 +19,7 @@ from readroom.core.errors import (
     StoreFailed,
 )
 from readroom.core.paths import ROOT, WorkPath, ancestors
-from readroom.core.stores.base import Change, MakeEntry, Moved, PutFile, RemoveEntry, RenameEntry
+from readroom.core.stores.base import Change, Leftover, MakeEntry, Moved, PutFile, RemoveEntry, RenameEntry
 from readroom.core.stores.environment.base import CELL_BYTES, Environment, Known, Seen, Trace, failed
 from readroom.core.stores.environment.opened import SPOOL_BYTES
 from readroom.core.values import EntryKind, Stat, Version
@@ -35,6 +35,7 @@ class WholeFiles:
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
         self._root = ""
+        self.left: list[Leftover] = []
 
     def start(self) -> str:
         """The absolute path of the root."""

@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from msgspec import Struct, field
 
-from readroom.documents.formats import Document, sections
+from readroom.documents.formats import Document, sections, told
 from readroom.documents.formats import compound as compounds
 from readroom.documents.formats.compound import Ole
 from readroom.documents.formats.doc import formats as doc_formats
@@ -362,10 +362,11 @@ class _StoryWriter:
             story.dropped["unselected choice"] += open_field.form.others
             story.dropped["form control"] += code.startswith(_CHOICES) and not open_field.form.text
             if code.startswith("HYPERLINK") and link is None:
-                story.dropped["link target"] += "://" in code
+                story.dropped[told("link target", code)] += "://" in code
             elif open_field.in_code or link is None:
-                story.dropped["field code"] += bool(code) and not code.startswith(("HYPERLINK", "FORM"))
+                is_other = bool(code) and not code.startswith(("HYPERLINK", "FORM"))
+                story.dropped[told("field code", code)] += is_other
             elif len(story.blocks) == open_field.block and len(story.text) >= open_field.start:
                 words = "".join(story.text[open_field.start :])
-                story.dropped["link target"] += sections.is_lost(words, link[1])
+                story.dropped[told("link target", link[1])] += sections.is_lost(words, link[1])
                 story.text[open_field.start :] = [sections.link(words, link[1])]

@@ -26,7 +26,7 @@ from typing import BinaryIO, TypeVar
 
 from msgspec.structs import replace
 
-from readroom.documents.formats import Document, Unreadable, ooxml, sections, symbols, tables
+from readroom.documents.formats import Document, Unreadable, ooxml, sections, symbols, tables, told
 from readroom.documents.formats import compound as compounds
 from readroom.documents.formats.archives import ANOTHER_COPY
 from readroom.documents.formats.docx import lists as docx_lists
@@ -132,7 +132,8 @@ class Story:
         """Its rows; those that are a line each as one block."""
         about = table.find(f"{W}tblPr")
         if about is not None and any(local(at) in ("tblCaption", "tblDescription") for at in about):
-            self._dropped["alternative text"] += 1
+            said = (at.get(VAL, "") for at in about if local(at) in ("tblCaption", "tblDescription"))
+            self._dropped[told("alternative text", "; ".join(said))] += 1
         cells = ([self._cell(cell) for cell in self._held(row, "tc")] for row in self._held(table, "tr"))
         rows = (list(tables.row(row)) for row in cells)
         self._tables += [] if about is None else [about]
@@ -166,7 +167,7 @@ class Story:
                 yield from self._run(element)
             elif name == "hyperlink":
                 words, target = "".join(self._inline(element)), self._target(element)
-                self._dropped["link target"] += sections.is_lost(words, target)
+                self._dropped[told("link target", target)] += sections.is_lost(words, target)
                 yield sections.link(words, target)
             elif name in _HOLDERS:
                 yield from self._checked(element, self._inline(element))
@@ -198,7 +199,7 @@ class Story:
             elif name in _CHARACTERS:
                 yield _CHARACTERS[name](element)
             elif name == "instrText":
-                self._dropped["field code"] += bool((element.text or "").strip())
+                self._dropped[told("field code", element.text or "")] += bool((element.text or "").strip())
             elif name == "fldChar":
                 yield self._field(element)
             elif name in _NOTES:
@@ -224,13 +225,14 @@ class Story:
 
     def _drop(self, kind: str, element: Element) -> None:
         """Count omitted content, and mark its text as known."""
-        self._dropped[kind] += 1
+        self._dropped[told(kind, " ".join(element.itertext()))] += 1
         self.texts += _texts(element)
 
     def _control(self, properties: Element) -> None:
         """Count the choices of a content control; the chosen one is its text."""
-        choices = sum(local(element) == "listItem" for element in properties.iter())
-        self._dropped["unselected choice"] += max(0, choices - 1)
+        items = [element for element in properties.iter() if local(element) == "listItem"]
+        words = "; ".join(item.get(f"{W}displayText", "") or item.get(f"{W}value", "") for item in items)
+        self._dropped[told("unselected choice", words)] += max(0, len(items) - 1)
 
     def _field(self, mark: Element) -> str:
         """The state of an old form field: typed text is in the document, a choice is not."""
@@ -243,7 +245,7 @@ class Story:
             chosen = box.find(f"{W}result")
             index = chosen.get(VAL, "0") if chosen is not None else "0"
             at = int(index) if index.isascii() and index.isdecimal() and len(index) < 6 else 0
-            self._dropped["unselected choice"] += max(0, len(entries) - 1)
+            self._dropped[told("unselected choice", "; ".join(entries))] += max(0, len(entries) - 1)
             return entries[at] if at < len(entries) else ""
         return ""
 
@@ -267,7 +269,8 @@ class Story:
                 key, kind = ("id", "chart") if name == "chart" else ("dm", "diagram")
                 self._boxes += self._graphic(element.get(f"{R}{key}", ""), kind)
             elif name == "OLEObject":
-                self._dropped["embedded object"] += 1
+                relation = self._relations.get(element.get(f"{R}id", ""))
+                self._dropped[told("embedded object", ooxml.inside(relation))] += 1
             elif name == "textpath":
                 self._boxes.append(element.get("string", ""))
             elif element.tag == _DRAWN_TEXT and (element.text or "").strip():

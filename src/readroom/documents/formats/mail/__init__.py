@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from readroom.core.formats.kinds import IMAGE_TYPES, UNKNOWN, is_archive_name, recognise, sniff
+from readroom.core.formats.kinds import PICTURE_TYPES, UNKNOWN, is_archive_name, recognise, sniff
 from readroom.core.formats.registry import table
 from readroom.core.limits import HEAD_BYTES
 from readroom.core.paths import BORDER
@@ -40,6 +40,7 @@ from readroom.documents.formats import (
     omission_note,
     opener,
     sections,
+    told,
 )
 from readroom.documents.limits import DOCUMENT_PART_CHARS, MAIL_BYTES, MAIL_PARTS
 
@@ -238,7 +239,11 @@ def written(number: int, letter: Letter, numbers: Sequence[int], path: str = "")
     lines += ["", *listed] if listed else []
     dropped = letter.dropped + Counter(
         {
-            "other header": sum(_is_other(name.lower()) for name, _ in letter.headers),
+            **Counter(
+                told("other header", f"{name}: {' '.join(words.split())}")
+                for name, words in letter.headers
+                if _is_other(name.lower())
+            ),
             "attachment": max(0, len(letter.attachments) - len(numbers)),
         }
     )
@@ -280,8 +285,8 @@ def body_of_html(data: bytes, charset: str) -> tuple[list[str], Counter[str]]:
     return list(html.lines_of(blocks)), page.dropped
 
 
-def body_of_text(data: bytes, charset: str) -> list[str]:
-    """The lines of a text, by its charset if that is right, or by its bytes."""
+def body_of_text(data: bytes, charset: str, *, stripped: bool = True) -> list[str]:
+    """The lines of a text, by its charset if that is right, or by its bytes; `stripped` of blanks at ends."""
     try:
         text = data.decode(charsets.codec_name(charset or "utf-8"))
     except (LookupError, ValueError):  # codecs raise other exceptions as well
@@ -292,7 +297,7 @@ def body_of_text(data: bytes, charset: str) -> list[str]:
     )
     while lines and not lines[-1].strip():
         lines.pop()
-    return [line.rstrip() for line in lines]
+    return [line.rstrip() for line in lines] if stripped else lines
 
 
 def _attached(number: int, title: str, attachment: Attachment) -> Part:
@@ -300,7 +305,7 @@ def _attached(number: int, title: str, attachment: Attachment) -> Part:
     data = attachment.data()
     head = data[:HEAD_BYTES]
     media = sniff(head)
-    if media is not None and media.name in IMAGE_TYPES:
+    if media is not None and media.name in PICTURE_TYPES:
         return Part(number, title, (), pictures=[Picture(data, media.name)])
     recognised = recognise(attachment.name.lower(), head)
     form = "" if recognised is None else recognised.format

@@ -30,6 +30,7 @@ from readroom.documents.formats import (
     charsets,
     mail,
     sections,
+    told,
 )
 from readroom.documents.formats.archives import ANOTHER_COPY
 from readroom.documents.formats.mail import Attachment, Letter, Mail
@@ -264,12 +265,8 @@ class _MimeWalk:
             if message.is_multipart():
                 lines += [line for at in message.get_payload() for line in str(at).strip().split("\n")]
                 continue
-            charset = message.get_content_charset() or ""
-            if message.get_content_type() == "text/html":
-                body_lines, more = mail.body_of_html(_payload(message), charset)
-                dropped += more
-            else:
-                body_lines = mail.body_of_text(_payload(message), charset)
+            body_lines, more = _lines_of(message)
+            dropped += more
             lines += body_lines
         return lines, dropped
 
@@ -283,17 +280,50 @@ class _MimeWalk:
             if part in chosen:
                 self.take(part)
             elif part.get_content_type() in ("text/plain", "text/html"):
-                self._unused["other form of the text"] += bool(_payload(part).strip())
+                words = "\n".join(_lines_of(part)[0])
+                self._unused[told("other form of the text", words)] += bool(_payload(part).strip())
             else:
                 inner = _MimeWalk()
                 inner.take(part)
                 self.attachments += inner.attachments
-                self._unused["other form of the text"] += len(inner._texts)
+                for text in inner._texts:
+                    words = "" if text.is_multipart() else "\n".join(_lines_of(text)[0])
+                    self._unused[told("other form of the text", words)] += 1
 
     def _is_attachment(self, message: Message, kind: str) -> bool:
         if message.get_content_disposition() == "attachment" or _name(message):
             return True
         return kind not in ("text/plain", "text/html", "text/enriched", "message/delivery-status")
+
+
+def _lines_of(message: Message) -> tuple[list[str], Counter[str]]:
+    """The lines of a text, and counts of what of it is not shown."""
+    charset = message.get_content_charset() or ""
+    if message.get_content_type() == "text/html":
+        return mail.body_of_html(_payload(message), charset)
+    if str(message.get_param("format", "") or "").lower() != "flowed":
+        return mail.body_of_text(_payload(message), charset), Counter()
+    deleted = str(message.get_param("delsp", "") or "").lower() == "yes"
+    return _flowed(_payload(message), charset, joined="" if deleted else " "), Counter()
+
+
+def _flowed(data: bytes, charset: str, joined: str) -> list[str]:
+    """The lines of a text whose lines were broken by its program (RFC 3676): a blank at an end continues it.
+
+    Quoted lines continue within their depth; the line before a signature does not.
+    """
+    lines: list[str] = []
+    depth, goes_on = 0, False
+    for line in mail.body_of_text(data, charset, stripped=False):
+        quotes = len(line) - len(line.lstrip(">"))
+        words = line[quotes:].removeprefix(" ")
+        is_end = words.rstrip() == "--"
+        if goes_on and quotes == depth and not is_end:
+            lines[-1] = lines[-1].rstrip() + joined + words
+        else:
+            lines.append(f"{'>' * quotes}{' ' if quotes and words else ''}{words}")
+        depth, goes_on = quotes, words.endswith(" ") and not is_end
+    return [line.rstrip() for line in lines]
 
 
 def _inside(message: Message) -> Message:

@@ -16,7 +16,7 @@ from typing import BinaryIO, Protocol
 
 from readroom.core.limits import HEAD_BYTES
 from readroom.core.text import encodings
-from readroom.documents.formats import Unreadable, compound, mail, rtf
+from readroom.documents.formats import Unreadable, compound, mail, rtf, told
 from readroom.documents.formats.archives import ANOTHER_COPY
 from readroom.documents.formats.compound import Compound, Ole
 from readroom.documents.formats.mail import Attachment, Letter, Mail, eml
@@ -142,17 +142,22 @@ def _body(item: Item) -> tuple[list[str], Counter[str]]:
     packed = item.data(RTF)
     text = item.text(BODY)
     if text.strip():
-        others = Counter({"other form of the text": bool(html) + bool(packed and not html)})
+        words = "\n".join(_page(item, html)[0]) if html else ""
+        others = Counter({told("other form of the text", words): bool(html) + bool(packed and not html)})
         return mail.body_of_text(text.encode("utf-8", "replace"), "utf-8"), others
     if html:
-        page = number(item, BODY_PAGE)
-        is_binary = bool(item.data(HTML))
-        return mail.body_of_html(html, (code_page(page) if page else "") if is_binary else "utf-8")
+        return _page(item, html)
     if packed:
         document = rtf.read(unpacked(packed))
         parts = [document.part(at) for at in range(1, len(document.titles) + 1)]
         return [line for part in parts for line in part.lines], Counter()
     return [], Counter()
+
+
+def _page(item: Item, html: bytes) -> tuple[list[str], Counter[str]]:
+    page = number(item, BODY_PAGE)
+    is_binary = bool(item.data(HTML))
+    return mail.body_of_html(html, (code_page(page) if page else "") if is_binary else "utf-8")
 
 
 MAIL_RTF_BYTES = 8 * 1024 * 1024

@@ -20,7 +20,8 @@ from typing import BinaryIO
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.documents.formats import Unreadable, odf, sections, symbols, tables
+from readroom.core.paths import BORDER
+from readroom.documents.formats import Unreadable, odf, sections, symbols, tables, told
 from readroom.documents.formats.archives import ANOTHER_COPY
 from readroom.documents.formats.elements import Element, local
 from readroom.documents.formats.formulas import formula
@@ -126,9 +127,10 @@ class Walker:
             elif name == "table":
                 yield from self._table(element)
             elif name == "tracked-changes":
-                self.dropped["tracked deletion"] += sum(1 for _ in element.iter(f"{TEXT}deletion"))
+                for deletion in element.iter(f"{TEXT}deletion"):
+                    self.dropped[told("tracked deletion", _written(deletion))] += 1
             elif name == "section" and element.get(f"{TEXT}display") in ("none", "condition"):
-                self.dropped["hidden section"] += 1
+                self.dropped[told("hidden section", _written(element))] += 1
             elif name == "forms":
                 self.dropped["form"] += sum(local(at) == "form" for at in element)
             elif name == "annotation":
@@ -143,7 +145,7 @@ class Walker:
     def _paragraph(self, element: Element, is_heading: bool) -> Block:
         outer, self._boxes = self._boxes, []
         if element.get(f"{TEXT}style-name") in self._hidden:
-            self.dropped["hidden text"] += 1
+            self.dropped[told("hidden text", _written(element))] += 1
             text = ""
         else:
             text = "".join(self._inline(element)).strip(" ")
@@ -198,9 +200,8 @@ class Walker:
 
     def _table(self, table: Element) -> Iterator[Block]:
         """Its rows; those that are a line each as one block."""
-        self.dropped["alternative text"] += any(
-            local(at) in ("title", "desc") and bool((at.text or "").strip()) for at in table
-        )
+        words = "; ".join(at.text or "" for at in table if local(at) in ("title", "desc")).strip("; ")
+        self.dropped[told("alternative text", words)] += bool(words)
         outer, self._items = self._items, []
         for (level, lines), is_table in tables.merged(self._written_rows(table)):
             yield Block(level, tuple(lines), table=is_table)
@@ -257,12 +258,13 @@ class Walker:
             yield self._comment(element)
         elif name == "a" and element.tag.startswith(TEXT):
             words, target = "".join(self._inline(element)), element.get(f"{XLINK}href", "")
-            self.dropped["link target"] += sections.is_lost(words, target)
+            self.dropped[told("link target", target)] += sections.is_lost(words, target)
             yield sections.link(words, target)
         elif name in ("hidden-text", "hidden-paragraph"):
-            self.dropped["hidden text"] += 1
+            self.dropped[told("hidden text", _written(element))] += 1
         elif element.get(f"{TEXT}style-name") in self._hidden or element.get(f"{TEXT}display") == "none":
-            self.dropped["hidden text"] += bool("".join(element.itertext()).strip())
+            words = _written(element)
+            self.dropped[told("hidden text", words)] += bool(words)
         elif name == "span" and (font := self._fonts.get(element.get(f"{TEXT}style-name", ""))):
             yield symbols.shown(font, "".join(self._inline(element)))
         elif name == "ruby":
@@ -277,7 +279,8 @@ class Walker:
         elif name and name not in _SILENT:
             if name == "drop-down":
                 choices = sum(local(at) == "label" for at in element)
-                self.dropped["unselected choice"] += max(0, choices - 1)
+                words = "; ".join(at.get(f"{TEXT}value", "") for at in element if local(at) == "label")
+                self.dropped[told("unselected choice", words)] += max(0, choices - 1)
             yield from self._inline(element)
 
     def _note(self, element: Element) -> str:
@@ -317,7 +320,8 @@ class Walker:
         """A picture's description in its place; text of boxes and shapes goes to `_boxes`."""
         name = local(element)
         if name == "a":
-            self.dropped["link target"] += bool(element.get(f"{XLINK}href", "").strip())
+            target = element.get(f"{XLINK}href", "").strip()
+            self.dropped[told("link target", target)] += bool(target)
         if name in ("g", "a", "scene"):
             self._drop_description(element)
             return "".join(self._drawing(at) for at in element if local(at) in _SHAPES)
@@ -350,7 +354,8 @@ class Walker:
         return f"[drawing: {words}]" if words else ""
 
     def _drop_description(self, element: Element) -> None:
-        self.dropped["alternative text"] += bool(_described(element))
+        words = _described(element)
+        self.dropped[told("alternative text", words)] += bool(words)
 
     def _object(self, element: Element) -> list[str]:
         """The words of a chart, the letters of a formula; others are counted."""
@@ -360,10 +365,14 @@ class Walker:
             return [formula(root)]
         chart = None if root is None else next(root.iter(f"{OFFICE}chart"), None)
         if chart is None:
-            self.dropped["embedded object"] += 1
+            self.dropped[told("embedded object", f"{BORDER}/{target}" if root is None else "")] += 1
             return []
         texts = (" ".join("".join(at.itertext()).split()) for at in chart.iter(f"{TEXT}p"))
         return sections.drawing("chart", [text for text in texts if text])
+
+
+def _written(element: Element) -> str:
+    return " ".join(" ".join(element.itertext()).split())
 
 
 def margins(package: OdfPackage, walker: Walker) -> Iterator[Sequence[str]]:

@@ -1,4 +1,4 @@
-"""PDF, by pypdfium2: pages of text in reading order, and pages without text as images.
+"""PDF, by pypdfium2: pages of text in reading order, and pages as images: without text, or on demand.
 
 Only requested pages are read. Lines end where PDFium or the positions of characters show
 it; a word hyphenated there is joined again, so that it can be found. Values of form fields and notes are
@@ -11,7 +11,6 @@ May be touched: freely.
 
 from __future__ import annotations
 
-import io
 import itertools
 from collections import Counter
 from collections.abc import Sequence
@@ -21,8 +20,9 @@ import pypdfium2
 from msgspec.structs import replace
 from pypdfium2 import raw
 
-from readroom.core.limits import IMAGE_LONG_SIDE
+from readroom.core.formats.regions import WHOLE, Region
 from readroom.documents import formats
+from readroom.documents.formats.pdf import drawn
 from readroom.documents.formats.pdf import text as pdf_text
 from readroom.documents.formats.pdf.fields import Fields
 from readroom.documents.formats.pdf.unseen import Layers
@@ -54,8 +54,15 @@ class Pdf:
         """The page with this number."""
         part = self.text_part(number)
         page = self._page(number)
-        pictures = [formats.Picture(_rendered(page), "image/png")] if self._is_picture(page, part) else []
-        return replace(part, pictures=pictures)
+        if self._is_picture(page, part):
+            return replace(part, pictures=[formats.Picture(drawn.rendered(page, WHOLE), "image/png")])
+        figures = drawn.figures(page)
+        return replace(part, figures=figures, drawn=drawn.size_of(page, WHOLE)) if figures else part
+
+    def picture_of(self, number: int, region: Region) -> formats.Part:
+        """A region of the page with this number as a picture."""
+        picture = formats.Picture(drawn.rendered(self._page(number), region), "image/png")
+        return formats.Part(number, "", (), pictures=[picture])
 
     def text_part(self, number: int) -> formats.Part:
         """The page with this number, without rendering it."""
@@ -110,21 +117,16 @@ def _of_document(document: pypdfium2.PdfDocument) -> Counter[str]:
     keys = ("Title", "Author", "Subject", "Keywords")
     return Counter(
         {
-            "document property": sum(bool(document.get_metadata_value(key).strip()) for key in keys),
+            **{
+                formats.told("document property", f"{key}: {words}"): 1
+                for key in keys
+                if (words := document.get_metadata_value(key).strip())
+            },
             "attached file": max(0, raw.FPDFDoc_GetAttachmentCount(document)),
             "script": max(0, raw.FPDFDoc_GetJavaScriptActionCount(document)),
             "digital signature": max(0, raw.FPDF_GetSignatureCount(document)),
         }
     )
-
-
-def _rendered(page: pypdfium2.PdfPage) -> bytes:
-    """The page as a PNG whose long side suits models; only this imports Pillow."""
-    longest = max(*page.get_size(), 1)
-    bitmap = page.render(scale=IMAGE_LONG_SIDE / longest)
-    encoded = io.BytesIO()
-    bitmap.to_pil().save(encoded, "PNG")
-    return encoded.getvalue()
 
 
 def _contents(document: pypdfium2.PdfDocument) -> list[formats.Heading]:

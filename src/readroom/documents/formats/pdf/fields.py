@@ -16,6 +16,7 @@ import pypdfium2
 from msgspec import Struct, field
 from pypdfium2 import raw
 
+from readroom.documents.formats import told
 from readroom.documents.formats.pdf import text as pdf_text
 from readroom.documents.formats.pdf.text import Box, Placed
 
@@ -57,6 +58,7 @@ class Fields:
     def __init__(self, document: pypdfium2.PdfDocument, again: Callable[[], pypdfium2.PdfDocument]) -> None:
         """`again` opens the document a second time, to be changed."""
         self._form = document.formenv.raw if document.formenv is not None else None
+        self._document = document.raw
         self._again = again
         self._copy: pypdfium2.PdfDocument | None = None
         self._changed: set[int] = set()
@@ -84,18 +86,21 @@ class Fields:
         kind = raw.FPDFAnnot_GetSubtype(annotation)
         place = _place(annotation)
         if kind == raw.FPDF_ANNOT_LINK:
-            texts.dropped["link target"] += bool(_address(annotation))
+            target = _address(self._document, annotation)
+            texts.dropped[told("link target", target)] += bool(target)
             return
         if raw.FPDFAnnot_GetFlags(annotation) & _UNSEEN:
-            hidden = _string(annotation, "Contents") or kind == raw.FPDF_ANNOT_WIDGET
-            texts.dropped["hidden field or note"] += bool(hidden)
+            words = _string(annotation, "Contents")
+            hidden = words or kind == raw.FPDF_ANNOT_WIDGET
+            words = words or _string(annotation, "V") or _string(annotation, "T")
+            texts.dropped[told("hidden field or note", words)] += bool(hidden)
             return
         if kind == raw.FPDF_ANNOT_WIDGET:
             self._widget(annotation, index, place, texts)
             return
         words = _string(annotation, "Contents")
         if kind == raw.FPDF_ANNOT_FILEATTACHMENT:
-            texts.dropped["attached file"] += 1
+            texts.dropped[told("attached file", words)] += 1
         elif kind in _MEDIA:
             texts.dropped["film or sound"] += 1
         elif kind in _DRAWN or (kind == raw.FPDF_ANNOT_FREETEXT and not words):
@@ -119,9 +124,9 @@ class Fields:
             mark = "(x)" if raw.FPDFAnnot_IsChecked(form, annotation) else "( )"
             texts.placed.append(Placed(place, [mark]))
         elif kind in (raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX):
-            chosen, left = self._choices(annotation)
+            chosen, others, left = self._choices(annotation)
             words = ", ".join(chosen) or self._value(annotation)
-            texts.dropped["unselected choice"] += left
+            texts.dropped[told("unselected choice", "; ".join(others))] += left
             if words:
                 texts.placed.append(Placed(place, [words]))
         elif kind == raw.FPDF_FORMFIELD_TEXTFIELD:
@@ -141,19 +146,20 @@ class Fields:
 
         return _wide(value)
 
-    def _choices(self, annotation: Any) -> tuple[list[str], int]:
-        """The options that are chosen, and how many others there are."""
+    def _choices(self, annotation: Any) -> tuple[list[str], list[str], int]:
+        """The options that are chosen, the others, and how many of those there are."""
         form = self._form
         count = max(0, raw.FPDFAnnot_GetOptionCount(form, annotation))
-        chosen = []
+        chosen: list[str] = []
+        others: list[str] = []
         for at in range(min(count, PDF_CHOICES)):
-            if raw.FPDFAnnot_IsOptionSelected(form, annotation, at):
 
-                def label(room: Any, size: int, at: int = at) -> int:
-                    return int(raw.FPDFAnnot_GetOptionLabel(form, annotation, at, room, size))
+            def label(room: Any, size: int, at: int = at) -> int:
+                return int(raw.FPDFAnnot_GetOptionLabel(form, annotation, at, room, size))
 
-                chosen.append(_wide(label))
-        return chosen, count - len(chosen)
+            is_chosen = raw.FPDFAnnot_IsOptionSelected(form, annotation, at)
+            (chosen if is_chosen else others).append(_wide(label))
+        return chosen, others, count - len(chosen)
 
     # --- drawn annotations ----------------------------------------------------------------------
 
@@ -224,12 +230,26 @@ def _string(annotation: Any, key: str) -> str:
     return _wide(value).strip()
 
 
-def _address(annotation: Any) -> bool:
-    """Whether a link leads out of the document."""
+def _address(form: Any, annotation: Any) -> str:
+    """The target of a link out of the document; empty for one that does not lead out."""
     link = raw.FPDFAnnot_GetLink(annotation)
     action = raw.FPDFLink_GetAction(link) if link else None
-    outside = (raw.PDFACTION_URI, raw.PDFACTION_REMOTEGOTO, raw.PDFACTION_LAUNCH)
-    return bool(action) and raw.FPDFAction_GetType(action) in outside
+    kind = raw.FPDFAction_GetType(action) if action else raw.PDFACTION_UNSUPPORTED
+    if kind == raw.PDFACTION_URI:
+        return _bytes(lambda room, size: raw.FPDFAction_GetURIPath(form, action, room, size)) or "an address"
+    if kind in (raw.PDFACTION_REMOTEGOTO, raw.PDFACTION_LAUNCH):
+        return _bytes(lambda room, size: raw.FPDFAction_GetFilePath(action, room, size)) or "a file"
+    return ""
+
+
+def _bytes(read: Callable[[Any, int], int]) -> str:
+    """A text in bytes that PDFium writes into a buffer."""
+    size = read(None, 0)
+    if not 1 < size <= PDF_VALUE_BYTES:
+        return ""
+    room = ctypes.create_string_buffer(size)
+    read(room, size)
+    return room.raw[: size - 1].decode("utf-8", "replace").strip()
 
 
 PDF_VALUE_BYTES = 2 * 1024 * 1024

@@ -20,7 +20,7 @@ from typing import BinaryIO
 
 from msgspec.structs import replace
 
-from readroom.documents.formats import Unreadable, sections
+from readroom.documents.formats import Unreadable, sections, told
 from readroom.documents.formats.archives import ANOTHER_COPY
 from readroom.documents.formats.formulas import FormulaParts
 from readroom.documents.formats.rtf import tokens
@@ -430,7 +430,7 @@ class _RtfReader:
         link = _LINK.search(about.code)
         if about.kind == tokens.TICKED:
             story.text.append("[x]" if about.state else "[ ]")
-        story.dropped["unselected choice"] += max(0, len(about.entries) - 1)
+        story.dropped[told("unselected choice", "; ".join(about.entries))] += max(0, len(about.entries) - 1)
 
         def close() -> None:
             if len(story.blocks) != before:
@@ -440,7 +440,7 @@ class _RtfReader:
             if link is None:
                 return
             words = sound("".join(story.text[start:]))
-            story.dropped["link target"] += sections.is_lost(words, link[1])
+            story.dropped[told("link target", link[1])] += sections.is_lost(words, link[1])
             story.text[start:] = [sections.link(words, link[1])]
 
         state.close = close

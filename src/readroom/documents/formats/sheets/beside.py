@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from xml.sax.saxutils import unescape
 
-from readroom.documents.formats import Unreadable, ooxml
+from readroom.documents.formats import Unreadable, ooxml, told
 from readroom.documents.formats.elements import Element, local
 from readroom.documents.formats.ooxml import Package
 from readroom.documents.formats.page_ranges import MAX_COLUMNS, MAX_ROWS, column_number
@@ -17,9 +18,12 @@ _PLACE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})\Z")
 _STAND_IN = "tc="
 """Author of the comment that replaces a thread for programs that do not know threads."""
 
-_HEADERS = re.compile(rb"<(?:\w+:)?(?:odd|even|first)(?:Header|Footer)\s*>\s*[^<\s]")
-_LISTS = re.compile(rb"<(?:\w+:)?dataValidation(?=[\s>])")
-_LINKS = re.compile(rb"<(?:\w+:)?hyperlink(?=[\s/])")
+_HEADERS = re.compile(rb"<(?:\w+:)?((?:odd|even|first)(?:Header|Footer))\s*>\s*([^<\s][^<]*)")
+_LISTS = re.compile(rb"<(?:\w+:)?dataValidation(?=[\s>])[^>]*>(?:\s*<(?:\w+:)?formula1\s*>([^<]*)<)?")
+_LINKS = re.compile(rb"<(?:\w+:)?hyperlink(?=[\s/])([^>]*)>")
+_ATTRIBUTE = re.compile(rb"""(?:\w+:)?(id|ref|location|sqref)\s*=\s*["']([^"']*)["']""")
+_LAID_OUT = re.compile(r'&(?:"[^"]*"|K[0-9A-F]{6}|\d+|[BIUESXY])')
+_THIRDS = re.compile(r"&[LCR]")
 _COLUMNS = re.compile(rb"<(?:\w+:)?col(?=\s)[^>]*>")
 _HIDDEN = re.compile(rb"""\shidden\s*=\s*["'](?:1|true)["']""")
 _SPAN = re.compile(rb"""\s(min|max)\s*=\s*["'](\d{1,5})["']""")
@@ -113,15 +117,37 @@ def hidden_columns(head: bytes) -> int:
 def counts(package: Package, member: str, tail: bytes) -> Counter[str]:
     """Counts of hidden content other than cells; `tail` is the XML after the rows."""
     counter: Counter[str] = Counter()
-    counter["header or footer"] = len(_HEADERS.findall(tail))
-    counter["list of allowed values"] = len(_LISTS.findall(tail))
-    counter["link target"] = len(_LINKS.findall(tail))
-    for relation in package.relations(member).values():
+    relations = package.relations(member)
+    for name, words in _HEADERS.findall(tail):
+        counter[told("header or footer", f"{name.decode()}: {_printed(words)}")] += 1
+    for match in _LISTS.finditer(tail):
+        place = _attributes(match[0]).get("sqref", "")
+        counter[told("list of allowed values", f"{place}: {_words(match[1] or b'')}")] += 1
+    for about in map(_attributes, _LINKS.findall(tail)):
+        relation = relations.get(about.get("id", ""))
+        target = "" if relation is None else relation.target
+        target += f"#{about['location']}" if about.get("location") else ""
+        counter[told("link target", f"{about.get('ref', '')}: {target}" if target else "")] += 1
+    for relation in relations.values():
         if relation.kind in _RELATED:
-            counter[_RELATED[relation.kind]] += 1
+            counter[told(_RELATED[relation.kind], ooxml.inside(relation))] += 1
     for part in package.related(member, "drawing"):
         counter += _drawn(package, part)
     return counter
+
+
+def _words(data: bytes) -> str:
+    return unescape(data.decode("utf-8", "replace"), {"&quot;": '"', "&apos;": "'"})
+
+
+def _attributes(tag: bytes) -> dict[str, str]:
+    return {name.decode(): _words(value) for name, value in _ATTRIBUTE.findall(tag)}
+
+
+def _printed(data: bytes) -> str:
+    """A header or footer without its codes for fonts; left, middle and right are apart."""
+    thirds = (" ".join(third.split()) for third in _THIRDS.split(_LAID_OUT.sub("", _words(data))))
+    return " | ".join(filter(None, thirds))
 
 
 def _drawn(package: Package, part: str) -> Counter[str]:
@@ -134,10 +160,11 @@ def _drawn(package: Package, part: str) -> Counter[str]:
         name = local(element)
         if name in _DRAWN:
             counter[_DRAWN[name]] += 1
-        elif name == "sp" and ooxml.text_of(element, "t").strip():
-            counter["text box"] += 1
+        elif name == "sp" and (words := ooxml.text_of(element, "t")).strip():
+            counter[told("text box", words)] += 1
         elif name == "cNvPr" and (element.get("descr") or element.get("title")):
-            counter["alternative text"] += 1
+            words = "; ".join(filter(None, (element.get("title"), element.get("descr"))))
+            counter[told("alternative text", words)] += 1
     return counter
 
 
@@ -146,7 +173,8 @@ def of_workbook(package: Package) -> Counter[str]:
     counter: Counter[str] = Counter()
     for relation in package.relations(package.main).values():
         if relation.kind in _OF_WORKBOOK:
-            counter[_OF_WORKBOOK[relation.kind]] += 1
-    names = (at for at in package.root(package.main).iter() if local(at) == "definedName")
-    counter["defined name"] = sum(1 for _ in names)
+            counter[told(_OF_WORKBOOK[relation.kind], ooxml.inside(relation))] += 1
+    for at in package.root(package.main).iter():
+        if local(at) == "definedName":
+            counter[told("defined name", f"{at.get('name', '')} = {at.text or ''}")] += 1
     return counter + ooxml.properties(package)

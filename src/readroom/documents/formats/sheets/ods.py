@@ -7,6 +7,7 @@ and written out only if requested. Libraries write out a whole document when the
 from __future__ import annotations
 
 import io
+import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,8 @@ from typing import Any
 from lxml import etree
 from msgspec import Struct
 
-from readroom.documents.formats import Area, Part, Unreadable, archives, omission_note, xml
+from readroom.core.paths import BORDER
+from readroom.documents.formats import Area, Part, Unreadable, archives, omission_note, told, xml
 from readroom.documents.formats.archives import ANOTHER_COPY, Archive
 from readroom.documents.formats.elements import Element, local
 from readroom.documents.formats.page_ranges import MAX_COLUMNS, MAX_ROWS
@@ -30,6 +32,8 @@ TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 
 DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
+
+_HREF = "{http://www.w3.org/1999/xlink}href"
 
 _BESIDE = {
     f"{DRAW}text-box": "text box",
@@ -51,6 +55,9 @@ _BESIDE = {
     "{urn:oasis:names:tc:opendocument:xmlns:script:1.0}event-listener": "macro",
 }
 """Elements that are counted, and their names."""
+
+_MEMBERS = frozenset(f"{DRAW}{name}" for name in ("image", "object", "object-ole"))
+"""Those that refer to a member of the package."""
 
 _COLUMN = "hidden column"
 _UNSEEN = ("collapse", "filter")
@@ -119,10 +126,11 @@ def open_sheets(archive: Archive) -> Sheets:
         if element.tag == f"{TABLE}table-row":
             if event == "end":
                 _forget(element)
+        elif element.tag in _BESIDE:
+            if event == "end":
+                beside[-1][told(_BESIDE[element.tag], _words(element))] += 1
         elif event == "end":
             continue
-        elif element.tag in _BESIDE:
-            beside[-1][_BESIDE[element.tag]] += 1
         elif element.tag == f"{TABLE}table-column":
             if element.get(f"{TABLE}visibility") in _UNSEEN:
                 beside[-1][_COLUMN] += _times(element, f"{TABLE}number-columns-repeated")
@@ -156,9 +164,23 @@ def _of_workbook(archive: Archive) -> Counter[str]:
             root = xml.parse(archive.read(member), member)
         except Unreadable:
             continue
-        texts = ("".join(at.itertext()) for at in root.iter() if local(at) in names)
-        counts[kind] += sum(bool(text.strip()) for text in texts)
+        for at in root.iter():
+            if local(at) in names and (words := "".join(at.itertext()).strip()):
+                counts[told(kind, f"{local(at)}: {words}")] += 1
     return counts
+
+
+def _words(element: Element) -> str:
+    """The words of what is not shown; of a link its target, of a name what it stands for."""
+    target = element.get(_HREF, "")
+    if element.tag in _MEMBERS and target and ":" not in target:
+        return f"{BORDER}/{posixpath.normpath(target)}"
+    name = element.get(f"{TABLE}name", "")
+    for attribute in ("cell-range-address", "expression", "target-range-address"):
+        target = target or element.get(f"{TABLE}{attribute}", "")
+    if name:
+        return f"{name} = {target}"
+    return target or " ".join(element.itertext())
 
 
 class _Rows:

@@ -7,7 +7,8 @@ names the file.
 
     by kind    the default: all definitions come first, so a page needs all matches of its batch.  A batch
                ends with the time of the call, or after so many lines; the cursor names its beginning, its
-               size, and the last row that was shown, and the next page labels the same lines again
+               size, and the last row that was shown, and the next page labels the same lines again.  The
+               files that took too long to parse are named as well: no later page judges them anew
     by path    as a search: a page ends where it is full
 
 Knows: rows, their order, and how far a page came.
@@ -148,7 +149,7 @@ def _page(request: GrepRequest, cursor: UsesCursor, result: GrepResult, found: C
             warnings.append(BEGINS_AGAIN)
     elif full is not None:
         lines = 0 if request.sort == "path" else found.shown
-        place = replace(cursor, lines=lines, place=rows[-1].place)
+        place = replace(cursor, lines=lines, place=rows[-1].place, slow=found.slow)
         following, reason = replace(request, cursor=write_uses_cursor(request, place)), full
     elif inner is not None:
         following = replace(request, timeout_s=inner.timeout_s)

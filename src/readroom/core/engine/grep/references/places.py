@@ -30,6 +30,11 @@ USES_PARSE_S = 3.0
 USES_COLUMNS = 20
 """Places in one line that a row names."""
 
+NEVER = 1 << 62
+"""After the last line of any file."""
+
+_TOO_LONG = "it takes too long to parse"
+
 
 class LinePlaces(Struct, frozen=True):
     """The places of one kind in a line: the first columns from 0 in characters, the first one in bytes."""
@@ -49,17 +54,29 @@ _PROSE = frozenset({"markdown", "html", *DATA})
 
 @final
 class Labels:
-    """The kinds of the places in one file. `why` says why they are not labelled; None if they are."""
+    """The kinds of the places in one file.
 
-    def __init__(self, request: GrepRequest, path: WorkPath, text: Text, deadline: Deadline) -> None:
+    Attributes:
+        why: Why they are not labelled; None if they are.
+        slow: The line from which they are not, for want of time; `NEVER` if there was enough.
+    """
+
+    def __init__(
+        self, request: GrepRequest, path: WorkPath, text: Text, deadline: Deadline, known: int | None
+    ) -> None:
+        """`known` is what `slow` was on an earlier page, which this one repeats; None on the first one."""
         self._request = request
         self._text = text
-        # On a busy machine the time of the call ends first: half of it is left for matches without a label.
-        left = deadline.remaining
-        self._within = (deadline if left is None else deadline.within(left / 2)).of_thread(USES_PARSE_S)
+        self._within = deadline
+        self._ends = NEVER if known is None else known
+        if known is None:
+            # On a busy machine the time of the call ends first: half is left for matches without a label.
+            left = deadline.remaining
+            self._within = (deadline if left is None else deadline.within(left / 2)).of_thread(USES_PARSE_S)
         self._deadline = deadline
         self._uses: Uses | None = None
         self.why: str | None = None
+        self.slow = NEVER
         self._plain: UseKind = "use"
         head = decode(text.slice(0, HEAD_BYTES), text.encoding)
         self._parse(language_of(path, head))
@@ -75,6 +92,8 @@ class Labels:
                 self._plain = "text"
         elif self._text.size > OUTLINE_BYTES:
             self.why = f"larger than {OUTLINE_BYTES:,} bytes"
+        elif self._ends == 0:
+            self._end(0)
         else:
             try:
                 source = self._text.slice(0, self._text.size)
@@ -83,7 +102,11 @@ class Labels:
                 self.why = str(problem)
             except TimedOut:
                 self._deadline.check()
-                self.why = "it takes too long to parse"
+                self._end(0)
+
+    def _end(self, line: int) -> None:
+        """Label nothing from a line on."""
+        self._uses, self.why, self.slow = None, _TOO_LONG, line
 
     def of(self, hit: Hit) -> list[LinePlaces]:
         """The places in a line, by kind."""
@@ -95,6 +118,8 @@ class Labels:
         line = self._text.slice(hit.start, end)
         text = decode(line, self._text.encoding)
         spans = places_in_line(text, self._request.pattern, ignore_case=self._request.ignore_case)
+        if self._uses is not None and hit.number >= self._ends:
+            self._end(hit.number)
         if not spans and end in (feed, self._text.size) and not self._request.ignore_case:
             return []  # only a part of a word, which the pattern does not rule out
         if self._uses is None or not spans:
@@ -108,7 +133,7 @@ class Labels:
             uses = self._uses.of_line(hit.number, places, self._within)
         except TimedOut:
             self._deadline.check()
-            self._uses, self.why = None, "it takes too long to parse"
+            self._end(hit.number)
             return [_unlabelled(self._plain, hit, [start for start, _ in spans])]
         found: dict[UseKind, LinePlaces] = {}
         for use, (start, _) in zip(uses, spans, strict=True):

@@ -9,10 +9,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.core.deadline import Deadline
-from readroom.core.engine.cursors import UsesCursor, UsesPlace
+from readroom.core.engine.cursors import UsesCursor, UsesPlace, path_key
 from readroom.core.engine.grep.lines import Searched, Text, preview
 from readroom.core.engine.grep.page import CURSOR_BYTES, PREVIEW_CHARS, SHORTEST, Full, Last, Part, room_for
-from readroom.core.engine.grep.references.places import NO_GRAMMAR, USES_COLUMNS, Labels, LinePlaces
+from readroom.core.engine.grep.references.places import (
+    NEVER,
+    NO_GRAMMAR,
+    USES_COLUMNS,
+    Labels,
+    LinePlaces,
+)
 from readroom.core.limits import Limits
 from readroom.core.paths import WorkPath
 from readroom.core.search.pattern import Hit
@@ -21,6 +27,12 @@ from readroom.core.values.matches import USE_KINDS, UseCounts, UseKind
 
 USES_LINES = 100_000
 """Lines with a match that are sorted by kind at once: to label one takes some 30 microseconds."""
+
+USES_SLOW_FILES = 8
+"""Files of a batch that take too long to parse: the cursor names each, and the batch ends with the last."""
+
+_SLOW_BYTES = 14
+"""The longest that a cursor says about one of them."""
 
 _UNPARSED_FILES = 3
 """Files that could not be parsed and are named; more are counted."""
@@ -45,6 +57,7 @@ class Collector:
         full: Why the search ended before its end: its batch, or by path its page, is full.
         last: The file and line up to which everything was taken.
         unparsed: The first files that were not parsed, and why; `others` counts the rest.
+        slow: Those of which that may differ between two calls, as a cursor names them.
     """
 
     def __init__(
@@ -52,6 +65,7 @@ class Collector:
     ) -> None:
         self._request = request
         self._by_path = request.sort == "path"
+        self._cursor = cursor
         self._after = None if cursor.place is None else cursor.place.key(by_path=self._by_path)
         self._deadline = deadline
         self._most = cursor.lines or USES_LINES
@@ -62,6 +76,7 @@ class Collector:
         self._unlabelled = self._files = 0
         self.unparsed: dict[WorkPath, str] = {}
         self.others = 0
+        self.slow: dict[int, int] = {}
         self.files: list[GrepFile] = []
         self.shown = self.matches = 0
         self.full: Full | None = None
@@ -96,18 +111,30 @@ class Collector:
         for hit in searched.hits:
             if hit.number <= after:
                 continue
-            if self.shown >= self._most:
+            if self.shown >= self._most or (labels is None and len(self.slow) >= USES_SLOW_FILES):
                 self.full = "limit"
                 break
             if labels is None:
-                labels = Labels(self._request, path, searched.text, self._deadline)
+                known = self._known(relative)
+                labels = Labels(self._request, path, searched.text, self._deadline, known)
                 self.files = [GrepFile(path)]
                 self._files += 1
             if not self._take_line(labels, hit, path, relative, searched.text):
                 break
         if labels is not None and labels.why is not None:
             self._note(path, labels.why)
+            if labels.slow != NEVER:
+                self.slow[self._files] = labels.slow
+                self._rows.whole_room = max(0, self._rows.whole_room - _SLOW_BYTES)
         return labels is not None
+
+    def _known(self, relative: str) -> int | None:
+        """The line from which the page before had no labels in the next file, if its rows are taken again."""
+        if self._by_path:
+            is_again = self._after is not None and (self.rank, path_key(relative)) <= self._after[:2]
+        else:
+            is_again = self._cursor.lines > 0
+        return self._cursor.slow.get(self._files + 1, NEVER) if is_again else None
 
     def _note(self, path: WorkPath, why: str) -> None:
         if why != NO_GRAMMAR and len(self.unparsed) < _UNPARSED_FILES:
