@@ -15,6 +15,7 @@ from typing import IO, cast, final
 
 from readroom.core import errors
 from readroom.core.deadline import Deadline
+from readroom.core.engine.read.as_bytes import require_showable
 from readroom.core.engine.services import Job, Services
 from readroom.core.engine.walk import Walk
 from readroom.core.limits import BLOCK_BYTES, LIST_MAX_DEPTH
@@ -199,6 +200,7 @@ class _Pack:
         self._seen.add(path)
         try:
             with starred(self._guard.open(path)) as source:
+                require_showable(path, source)
                 if real is None or source.real == real:
                     self._add(wanted, path, source)
                 else:

@@ -12,7 +12,7 @@ that are longer than the detectors can take are judged in overlapping pieces, cu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ import re2
 
 from readroom.core.errors import MissingProgram
 from readroom.core.extras import install
+from readroom.core.secrets.codings import coded, runs, unescaped
 from readroom.core.secrets.shapes import (
     BEGINS,
     BEGINS_WORD,
@@ -63,7 +64,7 @@ _KEYWORDS = (
     r"(?:api|auth|service|account|db|database|priv|private|client)_?key"
     r"|(?:db|database|key)_?pass|password|passwd|pwd|secret|contrase"
 )
-_ASSIGNMENTS = r"(?i:token|passphrase)[\w.\]-]{0,40}[\"']?\s{0,8}[:=]"
+_ASSIGNMENTS = r"(?i:token|passphrase)[\w.\]-]{0,40}(?:\\*[\"']|&[a-z0-9#]{1,5};)?\s{0,8}[:=]"
 
 _CONDITIONS = {
     "AWSKeyDetector": r"A3T[A-Z0-9]|ABIA|ACCA|AKIA|ASIA|(?i:aws).*[\"'][0-9a-zA-Z/+]{40}[\"']",
@@ -190,28 +191,45 @@ def in_line(line: bytes) -> tuple[Place, ...]:
 
 
 def _in_text(text: str, base: int) -> list[Place]:
-    found = []
+    found = [place for place in _as_it_speaks(text, _by_shape) if text[place.start] != "\x7f"]
+    if len(text) <= _LIBRARY_BYTES:
+        return [*found, *_as_it_speaks(text, _in_short_text)]
+    for cell in range(-(base % _LIBRARY_CELL), len(text), _LIBRARY_CELL):
+        low = max(0, cell - _LIBRARY_CELL)
+        piece = text[low : max(0, cell) + 2 * _LIBRARY_CELL]
+        if _MAYBE.search(piece.encode("latin-1")) is not None:
+            every = _as_it_speaks(piece, _in_piece)
+            found += [Place(low + one.start, low + one.end, one.letter) for one in every]
+    return found
+
+
+def _as_it_speaks(text: str, judged: Callable[[str], Iterator[Place]]) -> Iterator[Place]:
+    """What is found in a text as it stands, and in the lines that it has when its escapes are undone."""
+    yield from judged(text)
+    for line, at in unescaped(text):
+        for place in judged(line):
+            yield Place(at[place.start], at[place.end - 1] + 1, place.letter)
+
+
+def _by_shape(text: str) -> Iterator[Place]:
     data = text.encode("latin-1")
     for letter, shape, condition in _OWN:
         if condition.search(data) is not None:
             for match in shape.finditer(text):
                 group = next(number for number in range(1, len(match.groups()) + 1) if match[number])
-                found.append(Place(*match.span(group), letter))
-    found = [place for place in found if text[place.start] != "\x7f"]
-    if len(text) <= _LIBRARY_BYTES:
-        found += _by_library(text)
-        assigned = _ASSIGNED.match(text)
-        if assigned is not None and not _PLAIN_VALUE.match(assigned[1]) and _is_real(assigned[1], ""):
-            found.append(Place(*assigned.span(1), LETTERS[KEYWORD]))
-        found += _inline(text)
-        return found
-    for cell in range(-(base % _LIBRARY_CELL), len(text), _LIBRARY_CELL):
-        low = max(0, cell - _LIBRARY_CELL)
-        piece = text[low : max(0, cell) + 2 * _LIBRARY_CELL]
-        if _MAYBE.search(piece.encode("latin-1")) is not None:
-            every = (*_by_library(piece), *_inline(piece))
-            found += [Place(low + one.start, low + one.end, one.letter) for one in every]
-    return found
+                yield Place(*match.span(group), letter)
+
+
+def _in_short_text(text: str) -> Iterator[Place]:
+    assigned = _ASSIGNED.match(text)
+    if assigned is not None and not _PLAIN_VALUE.match(assigned[1]) and _is_real(assigned[1], ""):
+        yield Place(*assigned.span(1), LETTERS[KEYWORD])
+    yield from _in_piece(text)
+
+
+def _in_piece(text: str) -> Iterator[Place]:
+    yield from _by_library(text)
+    yield from _inline(text)
 
 
 def _inline(text: str) -> Iterator[Place]:
@@ -255,6 +273,12 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 _WALRUS = re.compile(rf"(?i:{_KEYWORDS})\w*\s{{0,8}}:=\s{{0,8}}[\"`]([^\"`\n]{{6,512}})[\"`]")
 """Short declarations of Go, whose form the library takes in files of Go alone."""
+
+_TYPED = re.compile(
+    rf"(?i:{_KEYWORDS})\w*\??\s{{0,8}}:\s{{0,8}}[\w&'<>\[\]|.,? ]{{1,60}}="
+    r"\s{0,8}[\"'`]([^\"'`\n]{6,512})[\"'`]"
+)
+"""Declarations with a type, as in Python, TypeScript, Rust, Kotlin and Swift."""
 
 _REFERENCE = re.compile(r"\$\{|\{\{|%\(|\benv\b|\benviron\b|getenv|\A(?:https?|file)://[^@]*\Z")
 _PROSE = re.compile(r"\A[^0-9]*\s[^0-9]*\Z|(?:\b[A-Za-z']+\b[ ,.:]+){3}")
@@ -324,7 +348,7 @@ def _detectors() -> tuple[tuple[str, str, Any, tuple[tuple[re.Pattern[str], int]
             made.append((name, LETTERS[LIBRARY[name]], re2.compile(_CONDITIONS[name]), regexes, is_valid))
     groups = {**keyword.QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP, **keyword.COMMON_C_DENYLIST_REGEX_TO_GROUP}
     groups |= keyword.C_PLUS_PLUS_REGEX_TO_GROUP
-    quoted = (*groups.items(), (_WALRUS, 1))
+    quoted = (*groups.items(), (_WALRUS, 1), (_TYPED, 1))
     name = "KeywordDetector"
     made.append((name, LETTERS[KEYWORD], re2.compile(_CONDITIONS[name]), quoted, None))
     return tuple(made)
@@ -353,6 +377,16 @@ def found(line: str) -> list[tuple[str, str]]:
     ]
     made += [(PRIVATE_KEY, match.group().decode("ascii")) for match in BEGINS.finditer(data)]
     return made
+
+
+def coded_parts(data: bytes) -> list[Place]:
+    """The secrets in the parts of mails whose text is coded, each of their lines a place."""
+    made: list[Place] = []
+    for part in coded(data):
+        for place in merged([*places(part.text), *keys(part.text)]):
+            start, end = part.starts[place.start], part.ends[place.end - 1]
+            made += [Place(*run, place.letter) for run in runs(data, start, end)]
+    return merged(made)
 
 
 # -----------------------------------------------------------------------------

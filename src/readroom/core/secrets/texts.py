@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from readroom.core.secrets.shapes import KINDS
 from readroom.core.secrets.view import masked
 from readroom.core.values import Warn
+from readroom.core.values.files import Row
 
 V = TypeVar("V")
 
@@ -115,7 +116,8 @@ def _mapped(
         changed = {}
         for name in value.__struct_fields__:
             old = getattr(value, name)
-            new = go(old, named=named or name in _NAMES)
+            # The path of a row is that of a symbol, and its names are text.
+            new = go(old, named=named or (name in _NAMES and not isinstance(value, Row)))
             if new is not old:
                 changed[name] = new
         for name in _LENGTHS:  # a label is not as long as its secret, and nothing is cut off for that

@@ -76,7 +76,7 @@ def sign(secret: bytes, letter: str) -> bytes:
 
 def places_in(data: bytes, base: int, whole: int) -> list[Place]:
     """The secrets in bytes of a file from `base` on, in every encoding; `whole` is the size of the file."""
-    found = judge.places(data, base) + judge.keys(data)
+    found = judge.places(data, base) + judge.keys(data) + judge.coded_parts(data)
     if 0 in data:
         found += _wide(data, base)
     return whole_characters(data, merged(found))
@@ -217,7 +217,7 @@ def _touching(data: bytes, low: int, begin: int, end: int, whole: int) -> list[P
         Place(start + one.start, start + one.end, one.letter)
         for one in judge.places(data[start:stop], low + start)
     ]
-    found += judge.keys(data)
+    found += judge.keys(data) + judge.coded_parts(data)
     if 0 in data:
         found += [
             Place(start + one.start, start + one.end, one.letter)
