@@ -14,7 +14,7 @@ from readroom.core.formats.kinds import IMAGE_TYPES, UNKNOWN, media_type, sniff
 from readroom.core.formats.regions import Region
 from readroom.core.formats.sending import to_image
 from readroom.core.limits import IMAGE_REPLY_BYTES
-from readroom.core.secrets import starred
+from readroom.core.secrets.shown import starred
 from readroom.core.stores.base import Source
 from readroom.core.text import hashes
 from readroom.core.text.hashes import Hashing, blocks
