@@ -1,4 +1,4 @@
-"""Secrets within texts that stand in other texts: escaped, declared with a type, or in the codings of mails."""
+"""Secrets in texts that stand in others: escaped, declared with a type, or in the codings of mails."""
 
 from __future__ import annotations
 

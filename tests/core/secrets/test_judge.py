@@ -29,13 +29,13 @@ def lines() -> list[bytes]:
 def test_every_line_with_a_secret_passes_the_search_that_comes_first() -> None:
     for line in lines():
         if len(line) <= judge.LINE_BYTES:
-            judged = judge.merged(judge._in_text(line.decode("latin-1"), 0))
+            judged = judge.merged(judge.in_text(line.decode("latin-1"), 0))
             assert judge.places(line) == judged, line
 
 
 def test_every_detector_passes_its_own_condition() -> None:
     every = [line.decode("latin-1") for line in lines()]
-    for _, _, condition, regexes, _ in judge._detectors():
+    for _, _, condition, regexes, _ in judge.detectors():
         for text in every:
             if any(regex.search(text) for regex, _ in regexes):
                 assert condition.search(text.encode("latin-1")) is not None, text

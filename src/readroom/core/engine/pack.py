@@ -23,7 +23,7 @@ from readroom.core.paths import WorkPath, join
 from readroom.core.policy.guard import Guard
 from readroom.core.policy.rules.gitignore import UnusablePattern, byte_text, translate
 from readroom.core.search.globs import alternatives
-from readroom.core.secrets import starred
+from readroom.core.secrets.shown import starred
 from readroom.core.session.expansions import TempSpool
 from readroom.core.stores.base import Source
 from readroom.core.values import EntryKind

@@ -16,7 +16,6 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Protocol, Self, TypeAlias, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from readroom.core import errors
 from readroom.core.deadline import Deadline
@@ -27,7 +26,6 @@ from readroom.core.policy.links import LinkedNames, LinkSearch
 from readroom.core.policy.names import root_names
 from readroom.core.policy.rules import SOURCE, Rule
 from readroom.core.policy.rules.names import foldable, other_names
-from readroom.core.secrets import unmasked
 from readroom.core.stores.base import (
     Change,
     MakeEntry,
@@ -51,7 +49,6 @@ _MAGIC = r"[\\*?\[\]]| $"
 
 _ODD = "['\"\\0-\\x1f\\x7f\ud800-\udfff]"
 """What a TOML string cannot hold literally; each is one byte of a name, which "?" matches."""
-
 
 Fixed: TypeAlias = Callable[[WorkPath, Sequence[str], Container[str]], set[str]]
 """Finds the fixed names among those of a folder; it also gets those that are folders."""
@@ -200,8 +197,7 @@ class WriteTargets:
         ready: Callable[[], None] = lambda: None,
     ) -> tuple[T, Sequence[Warn]]:
         """Make changes, written down when they are ready and before anything is changed."""
-        if self.guard.masks:
-            changes = [_real(change) for change in changes]
+        changes = self.guard.as_made(changes)
         if self._recorder is None:
             return make(changes, ready), ()
         keeping = self._recorder.keeping(changes)
@@ -480,16 +476,6 @@ class WriteTargets:
                 "a change would separate this one from the others",
                 "Change another file, or ask the user to allow it (split_hardlinks in the configuration).",
             )
-
-
-def _real(change: Change) -> Change:
-    """A change as it is made: with the secrets of a file that was seen through a view."""
-    if not isinstance(change, PutFile) or change.over is None or unmasked(change.over) is change.over:
-        return change
-    from readroom.core.secrets.changes import pieces  # few operators mask
-
-    made = pieces(change.place.real, change.over, change.pieces)
-    return replace(change, pieces=made, over=unmasked(change.over))
 
 
 def _exception(path: WorkPath) -> str:

@@ -35,13 +35,3 @@ def unmasked(source: Source) -> Source:
     own: Any = source
     plain: Source = getattr(own, "unmasked", source)
     return plain
-
-
-def starred(source: Source) -> Source:
-    """A view whose bytes go where no label can stand: its secrets are asterisks. Other files as they are."""
-    plain = unmasked(source)
-    if plain is source:
-        return source
-    from readroom.core.secrets.view import MaskedSource
-
-    return MaskedSource(plain, stars=True)

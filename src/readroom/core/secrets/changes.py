@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from readroom.core.errors import MaskedPlace, MaskReturned, TooLarge
 from readroom.core.secrets import unmasked
 from readroom.core.secrets.texts import LABEL
 from readroom.core.secrets.view import SIGN, masked, places_in
-from readroom.core.stores.base import Source
+from readroom.core.stores.base import Change, PutFile, Source
 
 CHANGED_BYTES = 64 * 1024 * 1024
 """The largest file with secrets that is changed: it is held whole, twice."""
@@ -65,6 +66,14 @@ def pieces(path: str, over: Source | None, made: Iterable[bytes]) -> Iterator[by
         yield from made
         return
     yield real(path, over, b"".join(made))
+
+
+def as_made(change: Change) -> Change:
+    """A change with the secrets of the file that was seen through a view. Raises as `real`."""
+    if not isinstance(change, PutFile) or change.over is None or unmasked(change.over) is change.over:
+        return change
+    made = pieces(change.place.real, change.over, change.pieces)
+    return replace(change, pieces=made, over=unmasked(change.over))
 
 
 def _has_secrets(over: Source) -> bool:

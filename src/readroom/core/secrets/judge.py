@@ -52,7 +52,7 @@ _LIBRARY_BYTES = 1024
 _LIBRARY_CELL = 512
 
 
-class Place(NamedTuple):
+class SecretPlace(NamedTuple):
     """A secret: where it begins, where it ends, and the letter of its kind."""
 
     start: int
@@ -133,12 +133,12 @@ _PLAIN_VALUE = re.compile(r"[A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)+\Z|[0-9.,:+-]+\Z|[A
 """Values that are names of other things, numbers, constants and paths."""
 
 
-def places(data: bytes, base: int = 0) -> list[Place]:
+def places(data: bytes, base: int = 0) -> list[SecretPlace]:
     """The secrets in some lines, in order and apart from each other, without private keys.
 
     `base` is the position of the first byte in its file, by which long lines are cut.
     """
-    found: list[Place] = []
+    found: list[SecretPlace] = []
     at, end = 0, len(data)
     while at < end:
         hit = _MAYBE.search(data, at)
@@ -150,7 +150,8 @@ def places(data: bytes, base: int = 0) -> list[Place]:
         stop = end if stop < 0 else stop
         if stop - start <= LINE_BYTES:
             found += [
-                Place(start + one.start, start + one.end, one.letter) for one in in_line(data[start:stop])
+                SecretPlace(start + one.start, start + one.end, one.letter)
+                for one in in_line(data[start:stop])
             ]
         else:
             found += _in_long_line(data, start, stop, base)
@@ -158,14 +159,14 @@ def places(data: bytes, base: int = 0) -> list[Place]:
     return merged(found)
 
 
-def merged(found: Iterable[Place]) -> list[Place]:
+def merged(found: Iterable[SecretPlace]) -> list[SecretPlace]:
     """The places in order, those that overlap as one, of the more definite kind."""
-    made: list[Place] = []
+    made: list[SecretPlace] = []
     for place in sorted(found):
         if made and place.start < made[-1].end:
             last = made[-1]
             letter = place.letter if last.letter in _VAGUE and place.letter not in _VAGUE else last.letter
-            made[-1] = Place(last.start, max(last.end, place.end), letter)
+            made[-1] = SecretPlace(last.start, max(last.end, place.end), letter)
         elif place.end > place.start:
             made.append(place)
     return made
@@ -174,23 +175,24 @@ def merged(found: Iterable[Place]) -> list[Place]:
 _VAGUE = frozenset((LETTERS[KEYWORD], LETTERS["password in an address"], LETTERS["token"]))
 
 
-def _in_long_line(data: bytes, start: int, stop: int, base: int) -> Iterator[Place]:
+def _in_long_line(data: bytes, start: int, stop: int, base: int) -> Iterator[SecretPlace]:
     first = start - (base + start) % CELL_BYTES
     for cell in range(first, stop, CELL_BYTES):
         low, high = max(start, cell - CELL_BYTES), min(stop, cell + 2 * CELL_BYTES)
         piece = data[low:high]
         if _MAYBE.search(piece) is not None:
-            for one in _in_text(piece.decode("latin-1"), base + low):
-                yield Place(low + one.start, low + one.end, one.letter)
+            for one in in_text(piece.decode("latin-1"), base + low):
+                yield SecretPlace(low + one.start, low + one.end, one.letter)
 
 
 @lru_cache(maxsize=4096)
-def in_line(line: bytes) -> tuple[Place, ...]:
+def in_line(line: bytes) -> tuple[SecretPlace, ...]:
     """The secrets in one line, which is judged whole."""
-    return tuple(merged(_in_text(line.decode("latin-1"), 0)))
+    return tuple(merged(in_text(line.decode("latin-1"), 0)))
 
 
-def _in_text(text: str, base: int) -> list[Place]:
+def in_text(text: str, base: int) -> list[SecretPlace]:
+    """The secrets in the text of a line or a cell of one, as they are found: unordered, and some twice."""
     found = [place for place in _as_it_speaks(text, _by_shape) if text[place.start] != "\x7f"]
     if len(text) <= _LIBRARY_BYTES:
         return [*found, *_as_it_speaks(text, _in_short_text)]
@@ -199,49 +201,49 @@ def _in_text(text: str, base: int) -> list[Place]:
         piece = text[low : max(0, cell) + 2 * _LIBRARY_CELL]
         if _MAYBE.search(piece.encode("latin-1")) is not None:
             every = _as_it_speaks(piece, _in_piece)
-            found += [Place(low + one.start, low + one.end, one.letter) for one in every]
+            found += [SecretPlace(low + one.start, low + one.end, one.letter) for one in every]
     return found
 
 
-def _as_it_speaks(text: str, judged: Callable[[str], Iterator[Place]]) -> Iterator[Place]:
+def _as_it_speaks(text: str, judged: Callable[[str], Iterator[SecretPlace]]) -> Iterator[SecretPlace]:
     """What is found in a text as it stands, and in the lines that it has when its escapes are undone."""
     yield from judged(text)
     for line, at in unescaped(text):
         for place in judged(line):
-            yield Place(at[place.start], at[place.end - 1] + 1, place.letter)
+            yield SecretPlace(at[place.start], at[place.end - 1] + 1, place.letter)
 
 
-def _by_shape(text: str) -> Iterator[Place]:
+def _by_shape(text: str) -> Iterator[SecretPlace]:
     data = text.encode("latin-1")
     for letter, shape, condition in _OWN:
         if condition.search(data) is not None:
             for match in shape.finditer(text):
                 group = next(number for number in range(1, len(match.groups()) + 1) if match[number])
-                yield Place(*match.span(group), letter)
+                yield SecretPlace(*match.span(group), letter)
 
 
-def _in_short_text(text: str) -> Iterator[Place]:
+def _in_short_text(text: str) -> Iterator[SecretPlace]:
     assigned = _ASSIGNED.match(text)
     if assigned is not None and not _PLAIN_VALUE.match(assigned[1]) and _is_real(assigned[1], ""):
-        yield Place(*assigned.span(1), LETTERS[KEYWORD])
+        yield SecretPlace(*assigned.span(1), LETTERS[KEYWORD])
     yield from _in_piece(text)
 
 
-def _in_piece(text: str) -> Iterator[Place]:
+def _in_piece(text: str) -> Iterator[SecretPlace]:
     yield from _by_library(text)
     yield from _inline(text)
 
 
-def _inline(text: str) -> Iterator[Place]:
+def _inline(text: str) -> Iterator[SecretPlace]:
     for match in _INLINE.finditer(text):
         group = 1 if match[1] is not None else 2
         if not _PLAIN_VALUE.match(match[group]) and _is_real(match[group], ""):
-            yield Place(*match.span(group), LETTERS[KEYWORD])
+            yield SecretPlace(*match.span(group), LETTERS[KEYWORD])
 
 
-def _by_library(text: str) -> Iterator[Place]:
+def _by_library(text: str) -> Iterator[SecretPlace]:
     data = text.encode("latin-1")
-    for name, letter, condition, regexes, is_valid in _detectors():
+    for name, letter, condition, regexes, is_valid in detectors():
         if condition.search(data) is None:
             continue
         real = _REAL.get(name)
@@ -249,7 +251,8 @@ def _by_library(text: str) -> Iterator[Place]:
             for match in regex.finditer(text):
                 start, end = match.span(group if group and match[group] else 0)
                 secret = text[start:end]
-                if name == "KeywordDetector" and not _is_real(secret, text):
+                # A type in brackets is no reference to a value.
+                if name == "KeywordDetector" and not _is_real(secret, "" if regex is _TYPED else text):
                     continue
                 if name == "ArtifactoryDetector":
                     start, end = _trimmed(text, start, end)
@@ -259,7 +262,7 @@ def _by_library(text: str) -> Iterator[Place]:
                 if name != "KeywordDetector" and _is_within(start, end, text):
                     continue
                 if (real is None or real.search(secret)) and (is_valid is None or is_valid(secret)):
-                    yield Place(start, end, letter)
+                    yield SecretPlace(start, end, letter)
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
@@ -329,7 +332,7 @@ def _is_real(secret: str, line: str) -> bool:
 
 
 @cache
-def _detectors() -> tuple[tuple[str, str, Any, tuple[tuple[re.Pattern[str], int], ...], Any], ...]:
+def detectors() -> tuple[tuple[str, str, Any, tuple[tuple[re.Pattern[str], int], ...], Any], ...]:
     """Of each detector: name, letter, condition, regexes with their groups, and a last test."""
     try:
         from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
@@ -356,13 +359,13 @@ def _detectors() -> tuple[tuple[str, str, Any, tuple[tuple[re.Pattern[str], int]
 
 def require() -> None:
     """Raise MissingProgram where the library is not installed."""
-    _detectors()
+    detectors()
 
 
 def installed() -> bool:
     """Whether secrets can be looked for."""
     try:
-        _detectors()
+        detectors()
     except MissingProgram:
         return False
     return True
@@ -379,13 +382,13 @@ def found(line: str) -> list[tuple[str, str]]:
     return made
 
 
-def coded_parts(data: bytes) -> list[Place]:
+def coded_parts(data: bytes) -> list[SecretPlace]:
     """The secrets in the parts of mails whose text is coded, each of their lines a place."""
-    made: list[Place] = []
+    made: list[SecretPlace] = []
     for part in coded(data):
         for place in merged([*places(part.text), *keys(part.text)]):
             start, end = part.starts[place.start], part.ends[place.end - 1]
-            made += [Place(*run, place.letter) for run in runs(data, start, end)]
+            made += [SecretPlace(*run, place.letter) for run in runs(data, start, end)]
     return merged(made)
 
 
@@ -403,9 +406,9 @@ _SHORT_PART = 4
 """Base64 comes in fours; what is shorter is the mark of a line in a diff."""
 
 
-def keys(data: bytes) -> list[Place]:
+def keys(data: bytes) -> list[SecretPlace]:
     """The text of the private keys that begin in some bytes, or go on at their end."""
-    found: list[Place] = []
+    found: list[SecretPlace] = []
     if not any(word in data for word in BEGINS_WORD):
         return found
     for begin in BEGINS.finditer(data):
@@ -414,7 +417,7 @@ def keys(data: bytes) -> list[Place]:
         found += _parts(data, begin.end(), min(end, len(data)), ended=stop is not None)
         if stop is not None and stop.group().startswith(b"Private-MAC"):
             mac = re.compile(rb"[0-9a-fA-F]+").match(data, stop.end())
-            found += [Place(*mac.span(), LETTERS[PRIVATE_KEY])] if mac else []
+            found += [SecretPlace(*mac.span(), LETTERS[PRIVATE_KEY])] if mac else []
     return merged(found)
 
 
@@ -422,19 +425,19 @@ _NO_KEY = re.compile(rb"(?!\A)(?:\n|\\n)[^A-Za-z0-9+/=\n]{0,40}\s[a-z]{1,12} [a-
 """Where a key without an end surely does not go on: prose and code."""
 
 
-def _parts(data: bytes, start: int, end: int, *, ended: bool) -> Iterator[Place]:
+def _parts(data: bytes, start: int, end: int, *, ended: bool) -> Iterator[SecretPlace]:
     if not ended:
         stop = _NO_KEY.search(data, start, end)
         end = end if stop is None else stop.start()
     alone = True
-    pending: Place | None = None
+    pending: SecretPlace | None = None
     for part in _PART.finditer(data, start, end):
         if part[1] is not None:
             if pending is not None:
                 yield pending
             alone, pending = True, None
         elif part[2] is not None:
-            place = Place(*part.span(), LETTERS[PRIVATE_KEY])
+            place = SecretPlace(*part.span(), LETTERS[PRIVATE_KEY])
             if part.end() - part.start() >= _LONG_PART:
                 yield place
             elif alone and part.end() - part.start() >= _SHORT_PART:

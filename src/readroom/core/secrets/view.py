@@ -16,7 +16,7 @@ from typing import final
 from readroom.core.closeable import Closeable
 from readroom.core.lru import LruCache
 from readroom.core.secrets import judge
-from readroom.core.secrets.judge import CELL_BYTES, KEY_BYTES, LINE_BYTES, REACH_BYTES, Place, merged
+from readroom.core.secrets.judge import CELL_BYTES, KEY_BYTES, LINE_BYTES, REACH_BYTES, SecretPlace, merged
 from readroom.core.stores.base import Source, is_far
 from readroom.core.values import Version
 
@@ -52,7 +52,7 @@ def _starred(data: bytes) -> bytes:
     return view_of(data, places_in(data, 0, len(data)), stars=True)
 
 
-def view_of(data: bytes, places: Sequence[Place], *, stars: bool = False) -> bytes:
+def view_of(data: bytes, places: Sequence[SecretPlace], *, stars: bool = False) -> bytes:
     """Some bytes with signs, or asterisks, at the places of secrets."""
     if not places:
         return data
@@ -74,7 +74,7 @@ def sign(secret: bytes, letter: str) -> bytes:
     return bytes(filled)
 
 
-def places_in(data: bytes, base: int, whole: int) -> list[Place]:
+def places_in(data: bytes, base: int, whole: int) -> list[SecretPlace]:
     """The secrets in bytes of a file from `base` on, in every encoding; `whole` is the size of the file."""
     found = judge.places(data, base) + judge.keys(data) + judge.coded_parts(data)
     if 0 in data:
@@ -82,7 +82,7 @@ def places_in(data: bytes, base: int, whole: int) -> list[Place]:
     return whole_characters(data, merged(found))
 
 
-def whole_characters(data: bytes, places: Sequence[Place]) -> list[Place]:
+def whole_characters(data: bytes, places: Sequence[SecretPlace]) -> list[SecretPlace]:
     """The places without a part of a character of UTF-8 at either end."""
     made = []
     for start, end, letter in places:
@@ -90,16 +90,16 @@ def whole_characters(data: bytes, places: Sequence[Place]) -> list[Place]:
             start -= 1
         while end < len(data) and data[end] & 0xC0 == 0x80:
             end += 1
-        made.append(Place(start, end, letter))
+        made.append(SecretPlace(start, end, letter))
     return merged(made)
 
 
-def _wide(data: bytes, base: int) -> list[Place]:
+def _wide(data: bytes, base: int) -> list[SecretPlace]:
     """Secrets in UTF-16 and UTF-32: in the characters of which all bytes but one are NUL.
 
     Each spelling is looked at, because a file may have several, and begin anywhere.
     """
-    found: list[Place] = []
+    found: list[SecretPlace] = []
     for unit in (2, 4):
         for shift in range(unit):
             piece = data[shift:]
@@ -114,7 +114,7 @@ def _wide(data: bytes, base: int) -> list[Place]:
                 continue
             for place in merged([*judge.places(text, base // unit), *judge.keys(text)]):
                 found.append(
-                    Place(shift + place.start * unit, shift + (place.end - 1) * unit + 1, place.letter)
+                    SecretPlace(shift + place.start * unit, shift + (place.end - 1) * unit + 1, place.letter)
                 )
     return found
 
@@ -172,13 +172,13 @@ class MaskedSource(Closeable):
         buffer[: len(data)] = data
         return len(data)
 
-    def places(self, offset: int, size: int) -> list[Place]:
+    def places(self, offset: int, size: int) -> list[SecretPlace]:
         """The secrets that touch some bytes, by their positions in the file."""
         _, low, places = self._around(offset, size)
-        found = [Place(low + place.start, low + place.end, place.letter) for place in places]
+        found = [SecretPlace(low + place.start, low + place.end, place.letter) for place in places]
         return [place for place in found if place.start < offset + size and place.end > offset]
 
-    def _around(self, offset: int, size: int) -> tuple[bytes, int, list[Place]]:
+    def _around(self, offset: int, size: int) -> tuple[bytes, int, list[SecretPlace]]:
         """Bytes around some, where they begin, and the secrets that touch those bytes."""
         if self.size <= WHOLE_BYTES:
             data = self.unmasked.read_at(0, self.size)
@@ -202,7 +202,7 @@ _BEFORE = max(KEY_BYTES + 128, LINE_BYTES + REACH_BYTES)
 _AFTER = LINE_BYTES + REACH_BYTES
 
 
-def _touching(data: bytes, low: int, begin: int, end: int, whole: int) -> list[Place]:
+def _touching(data: bytes, low: int, begin: int, end: int, whole: int) -> list[SecretPlace]:
     """The secrets that touch bytes `begin` to `end` of some that surround them."""
     start, stop = data.rfind(b"\n", max(0, begin - LINE_BYTES), begin) + 1, data.find(b"\n", end)
     stop = len(data) if stop < 0 else stop
@@ -214,13 +214,13 @@ def _touching(data: bytes, low: int, begin: int, end: int, whole: int) -> list[P
         start, stop = 0, len(data)
         start += -low % 4
     found = [
-        Place(start + one.start, start + one.end, one.letter)
+        SecretPlace(start + one.start, start + one.end, one.letter)
         for one in judge.places(data[start:stop], low + start)
     ]
     found += judge.keys(data) + judge.coded_parts(data)
     if 0 in data:
         found += [
-            Place(start + one.start, start + one.end, one.letter)
+            SecretPlace(start + one.start, start + one.end, one.letter)
             for one in _wide(data[start:stop], low + start)
         ]
     found = whole_characters(data, merged(found))

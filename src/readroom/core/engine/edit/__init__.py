@@ -26,6 +26,7 @@ from readroom.core.engine.edit.anchors import Anchors, name_of, searched
 from readroom.core.engine.edit.cells import NOTEBOOK_BYTES, CellPlan, is_notebook, missing, planned
 from readroom.core.engine.edit.checks import about_links, about_nuls, require_editable, stale
 from readroom.core.engine.edit.forms import form_of
+from readroom.core.engine.edit.masked import EditedBytes, require_unmasked
 from readroom.core.engine.edit.meant import LENIENT_BYTES, meant
 from readroom.core.engine.edit.told import CHECKED_BYTES, Before, about_cells, about_edit, text_of
 from readroom.core.engine.edit.usable import (
@@ -43,7 +44,6 @@ from readroom.core.formats.kinds import reads_as_document
 from readroom.core.limits import DIFF_CONTEXT, HEAD_BYTES, MATCHES, VALUE_CHARS
 from readroom.core.limits.files import CHANGED_TRIES
 from readroom.core.quoting import quote
-from readroom.core.secrets import unmasked
 from readroom.core.stores.base import Moved, PutFile, Source, WriteTarget
 from readroom.core.text import encodings, hashes
 from readroom.core.text.edits import Change, Scan, TooManyMatches, prepare, scan, with_lone_cr
@@ -467,28 +467,22 @@ class _Editing:
     # --- writing ------------------------------------------------------------------------------
 
     def _plan(self, scanned: Scan, digits: str, result: EditResult) -> PlannedEdit:
-        source, original, changed = self._source, Hashing(), Hashing()
+        source, original = self._source, Hashing()
         if source.size <= CHECKED_BYTES:
             state = source.read_at(0, source.size)
             self._states = state, applied(state, scanned.splices)
         texts = self._services.texts
         keep = texts.wants(new_size(source.size, scanned.splices))
-        kept: list[bytes] = []
         before = source.read_at(0, source.size) if texts.wants(source.size) else b""
-        masks = unmasked(source) is not source
-        if masks:
-            self._require_unmasked(scanned)
+        changed = EditedBytes(self._services.guard, source, keep=keep)
+        if changed.masks:
+            require_unmasked(self._path, source, scanned.splices)
 
         def pieces() -> Iterator[bytes]:
             for piece in spliced(source, scanned.splices, self._deadline, original):
-                if keep or masks:
-                    kept.append(piece)
-                if not masks:
-                    changed.add(piece)
+                changed.add(piece)
                 yield piece
-            if masks:
-                kept[:] = [self._services.guard.as_shown(b"".join(kept))]
-                changed.add(kept[0])
+            changed.end()
 
         def ready() -> None:
             self._deadline.check()
@@ -499,18 +493,8 @@ class _Editing:
             if before:
                 texts.put(source.real, digits, before)
             if keep:
-                texts.put(source.real, changed.digits, b"".join(kept))
+                texts.put(source.real, changed.digits, changed.text)
             every = (*result.warnings, *about_links(source), *warnings)
             return replace(result, content_hash=hashes.full(changed.digits), warnings=every)
 
         return PlannedEdit(result, PutFile(self._place, pieces(), source), ready, made, self.told)
-
-    def _require_unmasked(self, scanned: Scan) -> None:
-        """Raise MaskedPlace if the splices touch a secret, TooLarge if the file cannot be held."""
-        from readroom.core.secrets.changes import CHANGED_BYTES, real  # few operators mask
-
-        source = self._source
-        if source.size > CHANGED_BYTES:
-            advice = "Ask the user to change it."
-            raise errors.TooLarge(self._path, source.size, CHANGED_BYTES, "bytes", advice)
-        real(self._path, source, applied(source.read_at(0, source.size), scanned.splices))

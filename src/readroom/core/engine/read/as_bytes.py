@@ -15,7 +15,8 @@ from readroom.core.formats.magic import Family
 from readroom.core.formats.regions import Region
 from readroom.core.formats.sending import to_image
 from readroom.core.limits import HEAD_BYTES, IMAGE_REPLY_BYTES
-from readroom.core.secrets import starred, unmasked
+from readroom.core.secrets import unmasked
+from readroom.core.secrets.shown import starred
 from readroom.core.stores.base import Source
 from readroom.core.text import hashes
 from readroom.core.text.hashes import Hashing, blocks
