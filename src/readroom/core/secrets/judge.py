@@ -17,6 +17,7 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import re2
+import stringzilla
 
 from readroom.core.errors import MissingProgram
 from readroom.core.extras import install
@@ -63,7 +64,7 @@ _KEYWORDS = (
     r"(?:api|auth|service|account|db|database|priv|private|client)_?key"
     r"|(?:db|database|key)_?pass|password|passwd|pwd|secret|contrase"
 )
-_ASSIGNMENTS = r"(?i:token|passphrase)[\w.\]-]{0,40}[\"']?\s{0,8}[:=]"
+_ASSIGNMENTS = rf"(?i:{_KEYWORDS}|token|passphrase)[\w.\]-]{{0,40}}[\"']?\s{{0,8}}[:=]"
 
 _CONDITIONS = {
     "AWSKeyDetector": r"A3T[A-Z0-9]|ABIA|ACCA|AKIA|ASIA|(?i:aws).*[\"'][0-9a-zA-Z/+]{40}[\"']",
@@ -86,7 +87,7 @@ _CONDITIONS = {
     "TelegramBotTokenDetector": r"\d{8,10}:[0-9A-Za-z_-]{35}",
     "TwilioKeyDetector": r"AC[a-z0-9]{32}|SK[a-z0-9]{32}",
     "ArtifactoryDetector": r"(?:\s|=|:|\"|^)(?:AKC[a-zA-Z0-9]{10}|AP[\dABCDEF][a-zA-Z0-9]{8})",
-    "KeywordDetector": rf"(?i:{_KEYWORDS})",
+    "KeywordDetector": rf"(?i:{_KEYWORDS})[^\n]*[\"'`]|[\"'`][^\n]*(?i:{_KEYWORDS})",
 }
 """By detector, a pattern that each line matches in which it finds something; a test compares the two."""
 
@@ -110,6 +111,14 @@ _REAL = {
 _MAYBE = re2.compile(
     "(?:" + "|".join([*_CONDITIONS.values(), _ASSIGNMENTS, *dict.fromkeys(cond for _, _, cond in OWN)]) + ")"
 )
+
+_MAYBE_ASSIGNED = re2.compile(_ASSIGNMENTS)
+_MAYBE_OWN = re2.compile("|".join(f"(?:{cond})" for cond in dict.fromkeys(cond for _, _, cond in OWN)))
+_MAYBE_ANY = re2.compile(
+    "|".join(f"(?:{cond})" for name, cond in _CONDITIONS.items() if name != "KeywordDetector")
+)
+"""The same for all shapes of one's own, and for all detectors but the last, that of words: many lines of
+settings and logs have no more than a word."""
 
 _OWN = [(LETTERS[kind], re.compile(shape), re2.compile(cond)) for kind, shape, cond in OWN]
 
@@ -194,7 +203,7 @@ def in_text(text: str, base: int) -> list[SecretPlace]:
     """The secrets in the text of a line or a cell of one, as they are found: unordered, and some twice."""
     found = []
     data = text.encode("latin-1")
-    for letter, shape, condition in _OWN:
+    for letter, shape, condition in _OWN if _MAYBE_OWN.search(data) is not None else ():
         if condition.search(data) is not None:
             for match in shape.finditer(text):
                 group = next(number for number in range(1, len(match.groups()) + 1) if match[number])
@@ -202,6 +211,8 @@ def in_text(text: str, base: int) -> list[SecretPlace]:
     found = [place for place in found if text[place.start] != "\x7f"]
     if len(text) <= _LIBRARY_BYTES:
         found += _by_library(text)
+        if _MAYBE_ASSIGNED.search(data) is None:
+            return found
         assigned = _ASSIGNED.match(text)
         if assigned is not None and not _PLAIN_VALUE.match(assigned[1]) and _is_real(assigned[1], ""):
             found.append(SecretPlace(*assigned.span(1), LETTERS[KEYWORD]))
@@ -225,7 +236,8 @@ def _inline(text: str) -> Iterator[SecretPlace]:
 
 def _by_library(text: str) -> Iterator[SecretPlace]:
     data = text.encode("latin-1")
-    for name, letter, condition, regexes, is_valid in detectors():
+    every = detectors()
+    for name, letter, condition, regexes, is_valid in every if _MAYBE_ANY.search(data) else every[-1:]:
         if condition.search(data) is None:
             continue
         real = _REAL.get(name)
@@ -374,7 +386,7 @@ _SHORT_PART = 4
 def keys(data: bytes) -> list[SecretPlace]:
     """The text of the private keys that begin in some bytes, or go on at their end."""
     found: list[SecretPlace] = []
-    if not any(word in data for word in BEGINS_WORD):
+    if all(stringzilla.find(data, word) < 0 for word in BEGINS_WORD):
         return found
     for begin in BEGINS.finditer(data):
         stop = ENDS.search(data, begin.end(), begin.end() + KEY_BYTES)
