@@ -35,7 +35,7 @@ _NOT_NUL = re.compile(rb"[^\0]")
 KNOWN_BYTES = 16 * 1024 * 1024
 """Texts and parts of files whose views are remembered, with those: what is read again is judged once.
 
-They are known by their bytes: whatever else is said of a file that changes, its view is that of what was read.
+They are known by their bytes, so the view of a file that changes is that of what was read.
 """
 
 _known: LruCache[tuple[bytes, int, int, int, bool], tuple[bytes, int]] = LruCache(
