@@ -83,3 +83,15 @@ def test_what_is_no_base64_is_left_alone() -> None:
         assert masked(data) == data
         assert not SIGN.search(masked(data))
     assert not list(judge.coded_parts(b"Content-Transfer-Encoding: base64"))
+
+
+def test_the_end_of_a_private_key_is_one_without_its_beginning() -> None:
+    secrets = Secrets(3)
+    tail = "\n".join(secrets.pem.splitlines()[-8:])
+    marks = ("", "+", "> ", "    ")
+    for text in (*(tail.replace("\n", f"\n{mark}") for mark in marks), json.dumps(tail)):
+        view = masked(f"before these\n{text}\nand after\n".encode()).decode()
+        assert not secrets.in_text(view), text
+        assert view.startswith("before these\n")
+    told = b"Copy it all until\n-----END RSA PRIVATE KEY-----\n"
+    assert masked(told) == told

@@ -214,6 +214,7 @@ def load(
     explicit: str | os.PathLike[str] | None = None,
     *,
     allow_commands: bool = False,
+    mask_secrets: bool = False,
     one_shot: bool = False,
     serving: bool = False,
     contracts: Mapping[str, Mapping[str, Any]] | None = None,
@@ -224,6 +225,7 @@ def load(
         store: Its root, whose `readroom.toml` can restrict what the operator allows.
         explicit: The operator's file.
         allow_commands: The operator allows commands, whatever that file says.
+        mask_secrets: Secrets are masked, whatever that file says.
         one_shot: The workspace is for one call.
         serving: It is for clients of a server, whose calls are recorded unless that file says no.
         contracts: Settings of contracts by name and key, which override that file.
@@ -252,7 +254,8 @@ def load(
         from readroom.core.config.file import form
 
         ledger = form("ledger")().applied(ledger).served()
-    settings = replace(settings, commands=commands, ledger=ledger)
+    secrets = replace(settings.secrets, mask=settings.secrets.mask or mask_secrets)
+    settings = replace(settings, commands=commands, ledger=ledger, secrets=secrets)
     recorded = own_file(LEDGER_FILE) if ledger is None else ledger.file
     hidden = state_denials(
         store, recorded, own_file(TOKENS_FILE), own_file(NOTES_FOLDER), settings.history.folder

@@ -39,7 +39,7 @@ def real(path: str, over: Source | None, made: bytes) -> bytes:
             "A file with masked places", over.size, CHANGED_BYTES, "bytes", "Ask the user to change it."
         )
     before = plain.read_at(0, plain.size)
-    places = places_in(before, 0, len(before))
+    places = places_in(before)
     if not places:
         return made
     old = list(SIGN.finditer(over.read_at(0, over.size)))
@@ -80,7 +80,7 @@ def _has_secrets(over: Source) -> bool:
     if over.size > CHANGED_BYTES:
         return any(SIGN.search(over.read_at(at, _BLOCK)) for at in range(0, over.size, _BLOCK))
     before = unmasked(over).read_at(0, over.size)
-    return bool(places_in(before, 0, len(before)))
+    return bool(places_in(before))
 
 
 _BLOCK = 1024 * 1024

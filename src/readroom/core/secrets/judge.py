@@ -17,6 +17,7 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import re2
+import stringzilla
 
 from readroom.core.errors import MissingProgram
 from readroom.core.extras import install
@@ -64,7 +65,9 @@ _KEYWORDS = (
     r"(?:api|auth|service|account|db|database|priv|private|client)_?key"
     r"|(?:db|database|key)_?pass|password|passwd|pwd|secret|contrase"
 )
-_ASSIGNMENTS = r"(?i:token|passphrase)[\w.\]-]{0,40}(?:\\*[\"']|&[a-z0-9#]{1,5};)?\s{0,8}[:=]"
+_ASSIGNMENTS = (
+    rf"(?i:{_KEYWORDS}|token|passphrase)[\w.\]-]{{0,40}}(?:\\*[\"']|&[a-z0-9#]{{1,5}};)?\s{{0,8}}[:=]"
+)
 
 _CONDITIONS = {
     "AWSKeyDetector": r"A3T[A-Z0-9]|ABIA|ACCA|AKIA|ASIA|(?i:aws).*[\"'][0-9a-zA-Z/+]{40}[\"']",
@@ -87,7 +90,7 @@ _CONDITIONS = {
     "TelegramBotTokenDetector": r"\d{8,10}:[0-9A-Za-z_-]{35}",
     "TwilioKeyDetector": r"AC[a-z0-9]{32}|SK[a-z0-9]{32}",
     "ArtifactoryDetector": r"(?:\s|=|:|\"|^)(?:AKC[a-zA-Z0-9]{10}|AP[\dABCDEF][a-zA-Z0-9]{8})",
-    "KeywordDetector": rf"(?i:{_KEYWORDS})",
+    "KeywordDetector": rf"(?i:{_KEYWORDS})[^\n]*[\"'`]|[\"'`][^\n]*(?i:{_KEYWORDS})",
 }
 """By detector, a pattern that each line matches in which it finds something; a test compares the two."""
 
@@ -111,6 +114,14 @@ _REAL = {
 _MAYBE = re2.compile(
     "(?:" + "|".join([*_CONDITIONS.values(), _ASSIGNMENTS, *dict.fromkeys(cond for _, _, cond in OWN)]) + ")"
 )
+
+_MAYBE_ASSIGNED = re2.compile(_ASSIGNMENTS)
+_MAYBE_OWN = re2.compile("|".join(f"(?:{cond})" for cond in dict.fromkeys(cond for _, _, cond in OWN)))
+_MAYBE_ANY = re2.compile(
+    "|".join(f"(?:{cond})" for name, cond in _CONDITIONS.items() if name != "KeywordDetector")
+)
+"""The same for all shapes of one's own, and for all detectors but the last, that of words: many lines of
+settings and logs have no more than a word."""
 
 _OWN = [(LETTERS[kind], re.compile(shape), re2.compile(cond)) for kind, shape, cond in OWN]
 
@@ -215,7 +226,7 @@ def _as_it_speaks(text: str, judged: Callable[[str], Iterator[SecretPlace]]) -> 
 
 def _by_shape(text: str) -> Iterator[SecretPlace]:
     data = text.encode("latin-1")
-    for letter, shape, condition in _OWN:
+    for letter, shape, condition in _OWN if _MAYBE_OWN.search(data) is not None else ():
         if condition.search(data) is not None:
             for match in shape.finditer(text):
                 group = next(number for number in range(1, len(match.groups()) + 1) if match[number])
@@ -223,10 +234,12 @@ def _by_shape(text: str) -> Iterator[SecretPlace]:
 
 
 def _in_short_text(text: str) -> Iterator[SecretPlace]:
-    assigned = _ASSIGNED.match(text)
-    if assigned is not None and not _PLAIN_VALUE.match(assigned[1]) and _is_real(assigned[1], ""):
-        yield SecretPlace(*assigned.span(1), LETTERS[KEYWORD])
-    yield from _in_piece(text)
+    if _MAYBE_ASSIGNED.search(text.encode("latin-1")) is not None:
+        assigned = _ASSIGNED.match(text)
+        if assigned is not None and not _PLAIN_VALUE.match(assigned[1]) and _is_real(assigned[1], ""):
+            yield SecretPlace(*assigned.span(1), LETTERS[KEYWORD])
+        yield from _inline(text)
+    yield from _by_library(text)
 
 
 def _in_piece(text: str) -> Iterator[SecretPlace]:
@@ -243,7 +256,8 @@ def _inline(text: str) -> Iterator[SecretPlace]:
 
 def _by_library(text: str) -> Iterator[SecretPlace]:
     data = text.encode("latin-1")
-    for name, letter, condition, regexes, is_valid in detectors():
+    every = detectors()
+    for name, letter, condition, regexes, is_valid in every if _MAYBE_ANY.search(data) else every[-1:]:
         if condition.search(data) is None:
             continue
         real = _REAL.get(name)
@@ -409,7 +423,7 @@ _SHORT_PART = 4
 def keys(data: bytes) -> list[SecretPlace]:
     """The text of the private keys that begin in some bytes, or go on at their end."""
     found: list[SecretPlace] = []
-    if not any(word in data for word in BEGINS_WORD):
+    if all(stringzilla.find(data, word) < 0 for word in BEGINS_WORD):
         return found
     for begin in BEGINS.finditer(data):
         stop = ENDS.search(data, begin.end(), begin.end() + KEY_BYTES)
@@ -418,7 +432,33 @@ def keys(data: bytes) -> list[SecretPlace]:
         if stop is not None and stop.group().startswith(b"Private-MAC"):
             mac = re.compile(rb"[0-9a-fA-F]+").match(data, stop.end())
             found += [SecretPlace(*mac.span(), LETTERS[PRIVATE_KEY])] if mac else []
+    for end in ENDS.finditer(data):
+        found += _lines_before(data, end.start())
     return merged(found)
+
+
+_KEY_LINE = re.compile(rb"(?:\\[nrt]|\A|[\s\"'`+>|])([A-Za-z0-9+/=]{4,76})(?:\r?\n|\\n)[+>|\s]{0,8}\Z")
+"""A line of a private key above a place, with what a quotation or a diff puts before the next one."""
+
+_KEY_LINE_BYTES = 96
+
+_WHOLE_LINE = 40
+"""Lines of keys but the last are longer, and no word is."""
+
+
+def _lines_before(data: bytes, end: int) -> Iterator[SecretPlace]:
+    """The lines of base64 above the last line of a private key, whose first one may be missing."""
+    found: list[SecretPlace] = []
+    at, least = end, max(0, end - KEY_BYTES)
+    while at > least:
+        low = max(least, at - _KEY_LINE_BYTES)
+        line = _KEY_LINE.search(data[low:at])
+        if line is None or (found and len(line[1]) < _WHOLE_LINE):
+            break
+        found.append(SecretPlace(low + line.start(1), low + line.end(1), LETTERS[PRIVATE_KEY]))
+        at = low + line.start(1)
+    if any(place.end - place.start >= _WHOLE_LINE for place in found):
+        yield from found
 
 
 _NO_KEY = re.compile(rb"(?!\A)(?:\n|\\n)[^A-Za-z0-9+/=\n]{0,40}\s[a-z]{1,12} [a-z]{1,12} |[{};]\s*\n")

@@ -33,23 +33,30 @@ _NOT_NUL = re.compile(rb"[^\0]")
 
 
 KNOWN_BYTES = 16 * 1024 * 1024
-"""Texts whose views are remembered, with those: a file that is read in pages is judged once."""
+"""Texts and parts of files whose views are remembered, with those: what is read again is judged once.
 
-_known: LruCache[bytes, bytes] = LruCache(KNOWN_BYTES, lambda view: 2 * len(view))
+They are known by their bytes, so the view of a file that changes is that of what was read.
+"""
+
+_known: LruCache[tuple[bytes, int, int, int, bool], tuple[bytes, int]] = LruCache(
+    KNOWN_BYTES, lambda known: known[1]
+)
 
 
 def masked(data: bytes) -> bytes:
     """The view of some bytes that are a whole text, in any encoding."""
-    known = _known.get(data)
-    if known is None:
-        known = view_of(data, places_in(data, 0, len(data)))
-        if len(data) <= WHOLE_BYTES:
-            _known.put(data, known)
-    return known
+    return _shown(data, stars=False)
 
 
-def _starred(data: bytes) -> bytes:
-    return view_of(data, places_in(data, 0, len(data)), stars=True)
+def _shown(data: bytes, *, stars: bool) -> bytes:
+    key = (data, 0, 0, len(data), stars)
+    known = _known.get(key)
+    if known is not None:
+        return known[0]
+    made = view_of(data, places_in(data), stars=stars)
+    if len(data) <= WHOLE_BYTES:
+        _known.put(key, (made, 2 * len(data)))
+    return made
 
 
 def view_of(data: bytes, places: Sequence[SecretPlace], *, stars: bool = False) -> bytes:
@@ -74,8 +81,8 @@ def sign(secret: bytes, letter: str) -> bytes:
     return bytes(filled)
 
 
-def places_in(data: bytes, base: int, whole: int) -> list[SecretPlace]:
-    """The secrets in bytes of a file from `base` on, in every encoding; `whole` is the size of the file."""
+def places_in(data: bytes, base: int = 0) -> list[SecretPlace]:
+    """The secrets in bytes of a file from `base` on, in every encoding."""
     found = judge.places(data, base) + judge.keys(data) + judge.coded_parts(data)
     if 0 in data:
         found += _wide(data, base)
@@ -161,10 +168,19 @@ class MaskedSource(Closeable):
         if self.size <= WHOLE_BYTES:
             if self._whole is None:
                 data = self.unmasked.read_at(0, self.size)
-                self._whole = _starred(data) if self._stars else masked(data)
+                self._whole = _shown(data, stars=self._stars)
             return self._whole[offset : offset + size]
-        data, low, places = self._around(offset, size)
-        return view_of(data, places, stars=self._stars)[offset - low : offset - low + size]
+        low, data = self._around(offset, size)
+        begin, end = offset - low, min(len(data), offset - low + size)
+        key = (data, low, begin, end, self._stars)
+        known = _known.get(key)
+        if known is not None:
+            return known[0]
+        places = _touching(data, low, begin, end)
+        made = view_of(data, places, stars=self._stars)[begin:end] if places else data[begin:end]
+        if len(data) <= WHOLE_BYTES:
+            _known.put(key, (made, len(data) + len(made)))
+        return made
 
     def read_into(self, offset: int, buffer: memoryview) -> int:
         """The same into a buffer; returns how many bytes."""
@@ -172,24 +188,14 @@ class MaskedSource(Closeable):
         buffer[: len(data)] = data
         return len(data)
 
-    def places(self, offset: int, size: int) -> list[SecretPlace]:
-        """The secrets that touch some bytes, by their positions in the file."""
-        _, low, places = self._around(offset, size)
-        found = [SecretPlace(low + place.start, low + place.end, place.letter) for place in places]
-        return [place for place in found if place.start < offset + size and place.end > offset]
-
-    def _around(self, offset: int, size: int) -> tuple[bytes, int, list[SecretPlace]]:
-        """Bytes around some, where they begin, and the secrets that touch those bytes."""
-        if self.size <= WHOLE_BYTES:
-            data = self.unmasked.read_at(0, self.size)
-            return data, 0, places_in(data, 0, self.size)
+    def _around(self, offset: int, size: int) -> tuple[int, bytes]:
+        """The bytes by which it is decided how some are shown, and where they begin."""
         low = max(0, offset - _BEFORE)
         data = self.unmasked.read_at(low, offset + size + _AFTER - low)
         if 0 in data:  # characters of up to four bytes
             low = max(0, offset - 4 * _BEFORE)
             data = self.unmasked.read_at(low, offset + size + 4 * _AFTER - low)
-        begin, end = offset - low, min(len(data), offset - low + size)
-        return data, low, _touching(data, low, begin, end, self.size)
+        return low, data
 
     def close(self) -> None:
         """Close the file."""
@@ -202,7 +208,7 @@ _BEFORE = max(KEY_BYTES + 128, LINE_BYTES + REACH_BYTES)
 _AFTER = LINE_BYTES + REACH_BYTES
 
 
-def _touching(data: bytes, low: int, begin: int, end: int, whole: int) -> list[SecretPlace]:
+def _touching(data: bytes, low: int, begin: int, end: int) -> list[SecretPlace]:
     """The secrets that touch bytes `begin` to `end` of some that surround them."""
     start, stop = data.rfind(b"\n", max(0, begin - LINE_BYTES), begin) + 1, data.find(b"\n", end)
     stop = len(data) if stop < 0 else stop
