@@ -42,7 +42,8 @@ def real(path: str, over: Source | None, made: bytes) -> bytes:
     places = places_in(before)
     if not places:
         return made
-    old = list(SIGN.finditer(over.read_at(0, over.size)))
+    view = over.read_at(0, over.size)
+    old = list(SIGN.finditer(view))
     new = list(SIGN.finditer(made))
     if [match.group() for match in old] != [match.group() for match in new]:
         first = places[0]
@@ -53,11 +54,29 @@ def real(path: str, over: Source | None, made: bytes) -> bytes:
     whole = bytes(written)
     still = masked(whole)
     for was, match in zip(old, new, strict=True):
-        if was.group() != before[was.start() : was.end()] and not SIGN.fullmatch(
-            still[match.start() : match.end()]
-        ):
+        if was.group() == before[was.start() : was.end()]:
+            continue  # the file's own text
+        shown = not SIGN.fullmatch(still[match.start() : match.end()])
+        if shown or not _as_it_was(view, was.span(), made, match.span()):
             raise MaskedPlace(path, made.count(b"\n", 0, match.start()) + 1, len(places), uncovered=True)
     return whole
+
+
+_NEAR_BYTES = 64
+"""How much of a line before a secret may not be changed."""
+
+
+def _as_it_was(view: bytes, was: tuple[int, int], made: bytes, now: tuple[int, int]) -> bool:
+    """Whether what tells a secret stands where it stood: the text before it in its line, and one byte after.
+
+    Other text there could make a secret one by what it is, and whether the change is made would tell that.
+    """
+    before = view[max(0, was[0] - _NEAR_BYTES) : was[0]].rpartition(b"\n")[2]
+    room = made[max(0, now[0] - _NEAR_BYTES - 1) : now[0]].rpartition(b"\n")[2]
+    added = room[: len(room) - len(before)]
+    whole_line = len(before) < _NEAR_BYTES
+    is_near = room.endswith(before) and not (whole_line and added[-1:].isalnum())
+    return is_near and view[was[1] : was[1] + 1] == made[now[1] : now[1] + 1]
 
 
 def pieces(path: str, over: Source | None, made: Iterable[bytes]) -> Iterator[bytes]:

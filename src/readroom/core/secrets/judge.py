@@ -159,6 +159,9 @@ def places(data: bytes, base: int = 0) -> list[SecretPlace]:
         start = max(start, at) if start < at else start
         stop = data.find(b"\n", hit.start())
         stop = end if stop < 0 else stop
+        start = data.rfind(b"\r", start, hit.start()) + 1 or start
+        ended = data.find(b"\r", hit.start(), stop)
+        stop = stop if ended < 0 else ended
         if stop - start <= LINE_BYTES:
             found += [
                 SecretPlace(start + one.start, start + one.end, one.letter)
@@ -453,10 +456,12 @@ def _lines_before(data: bytes, end: int) -> Iterator[SecretPlace]:
     while at > least:
         low = max(least, at - _KEY_LINE_BYTES)
         line = _KEY_LINE.search(data[low:at])
-        if line is None or (found and len(line[1]) < _WHOLE_LINE):
+        if line is None:
             break
-        found.append(SecretPlace(low + line.start(1), low + line.end(1), LETTERS[PRIVATE_KEY]))
         at = low + line.start(1)
+        if found and at and len(line[1]) < _WHOLE_LINE:
+            break  # a first line may be cut
+        found.append(SecretPlace(at, low + line.end(1), LETTERS[PRIVATE_KEY]))
     if any(place.end - place.start >= _WHOLE_LINE for place in found):
         yield from found
 
