@@ -117,7 +117,7 @@ def _from_quoted(data: bytes, start: int, end: int) -> Coded:
 
 
 def runs(data: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The lines, or parts of lines, between two positions, without the marks that a line goes on."""
+    """The lines, or parts of lines, between two positions, without the mark of a line that is continued."""
     at = start
     while at < end:
         stop = data.find(b"\n", at, end)

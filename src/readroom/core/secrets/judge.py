@@ -220,7 +220,7 @@ def in_text(text: str, base: int) -> list[SecretPlace]:
 
 
 def _as_it_speaks(text: str, judged: Callable[[str], Iterator[SecretPlace]]) -> Iterator[SecretPlace]:
-    """What is found in a text as it stands, and in the lines that it has when its escapes are undone."""
+    """The secrets of a text as it stands, and of the lines that it has when its escapes are undone."""
     yield from judged(text)
     for line, at in unescaped(text):
         for place in judged(line):
