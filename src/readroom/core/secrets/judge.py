@@ -30,6 +30,8 @@ from readroom.core.secrets.shapes import (
     KINDS,
     LETTERS,
     LIBRARY,
+    NAMED,
+    NAMES,
     OWN,
     PRIVATE_KEY,
 )
@@ -61,13 +63,7 @@ class SecretPlace(NamedTuple):
     letter: str
 
 
-_KEYWORDS = (
-    r"(?:api|auth|service|account|db|database|priv|private|client)_?key"
-    r"|(?:db|database|key)_?pass|password|passwd|pwd|secret|contrase"
-)
-_ASSIGNMENTS = (
-    rf"(?i:{_KEYWORDS}|token|passphrase)[\w.\]-]{{0,40}}(?:\\*[\"']|&[a-z0-9#]{{1,5}};)?\s{{0,8}}[:=]"
-)
+_ASSIGNMENTS = rf"(?i:{NAMES}|token|passphrase)[\w.\]-]{{0,40}}(?:\\*[\"']|&[a-z0-9#]{{1,5}};)?\s{{0,8}}[:=]"
 
 _CONDITIONS = {
     "AWSKeyDetector": r"A3T[A-Z0-9]|ABIA|ACCA|AKIA|ASIA|(?i:aws).*[\"'][0-9a-zA-Z/+]{40}[\"']",
@@ -90,7 +86,7 @@ _CONDITIONS = {
     "TelegramBotTokenDetector": r"\d{8,10}:[0-9A-Za-z_-]{35}",
     "TwilioKeyDetector": r"AC[a-z0-9]{32}|SK[a-z0-9]{32}",
     "ArtifactoryDetector": r"(?:\s|=|:|\"|^)(?:AKC[a-zA-Z0-9]{10}|AP[\dABCDEF][a-zA-Z0-9]{8})",
-    "KeywordDetector": rf"(?i:{_KEYWORDS})[^\n]*[\"'`]|[\"'`][^\n]*(?i:{_KEYWORDS})",
+    "KeywordDetector": rf"(?i:{NAMES})[^\n]*[\"'`]|[\"'`][^\n]*(?i:{NAMES})",
 }
 """By detector, a pattern that each line matches in which it finds something; a test compares the two."""
 
@@ -111,32 +107,47 @@ _REAL = {
 }
 """Patterns of real secrets of these kinds."""
 
-_MAYBE = re2.compile(
-    "(?:" + "|".join([*_CONDITIONS.values(), _ASSIGNMENTS, *dict.fromkeys(cond for _, _, cond in OWN)]) + ")"
+_APART = frozenset({"MailchimpDetector", "DiscordBotTokenDetector", "IbmCloudIamDetector"})
+"""Conditions with counts for which RE2 would build too many states, were they in one pattern with the others:
+it would forget those again and again, and be twenty times as slow."""
+
+
+def _together(more: Iterable[str] = ()) -> tuple[Any, ...]:
+    """Patterns of which one matches where a detector or another of some conditions does."""
+    rest = [cond for name, cond in _CONDITIONS.items() if name not in {*_APART, "KeywordDetector"}]
+    groups = [[*rest, *more], [_CONDITIONS[name] for name in sorted(_APART)]]
+    return tuple(re2.compile("|".join(f"(?:{cond})" for cond in group)) for group in groups)
+
+
+_MAYBE = _together(
+    [_CONDITIONS["KeywordDetector"], _ASSIGNMENTS, *dict.fromkeys(cond for *_, cond in (*OWN, *NAMED))]
 )
 
 _MAYBE_ASSIGNED = re2.compile(_ASSIGNMENTS)
 _MAYBE_OWN = re2.compile("|".join(f"(?:{cond})" for cond in dict.fromkeys(cond for _, _, cond in OWN)))
-_MAYBE_ANY = re2.compile(
-    "|".join(f"(?:{cond})" for name, cond in _CONDITIONS.items() if name != "KeywordDetector")
-)
+_MAYBE_ANY = _together()
 """The same for all shapes of one's own, and for all detectors but the last, that of words: many lines of
 settings and logs have no more than a word."""
+
+_MAYBE_NAMED = re2.compile("|".join(f"(?:{cond})" for _, cond in NAMED))
+_NAMED = [(re.compile(shape), re2.compile(cond)) for shape, cond in NAMED]
 
 _OWN = [(LETTERS[kind], re.compile(shape), re2.compile(cond)) for kind, shape, cond in OWN]
 
 _ASSIGNED = re.compile(
     r"\s{0,40}(?:export\s+|set\s+|-\s+|--?|env\.|\"|')?[\w.\[\]-]{0,80}"
-    rf"(?i:{_KEYWORDS}|token|passphrase)[\w.\]-]{{0,40}}[\"']?\s{{0,8}}(?::=|=>|[:=])\s{{0,8}}"
+    rf"(?i:{NAMES}|token|passphrase)[\w.\]-]{{0,40}}[\"']?\s{{0,8}}(?::=|=>|[:=])\s{{0,8}}"
     r"(?![\"'`\[{(<$%&*@!|>:])([^\s\"'`,;(){}\[\]<>|&\\]{6,512}),?;?\s*(?:[#;].*|//.*)?\Z"
 )
 """A line of settings that is one assignment without quotes: there a plain value counts."""
 
 _INLINE = re.compile(
-    rf"(?i:{_KEYWORDS}|token|passphrase)[\w.-]{{0,40}}=(?![\"'`\[{{(<$%&*@!|>=:])"
-    r"([^\s\"'`,;(){}\[\]<>|&\\]{6,512})(?=\Z|[\s&\"']|\\[nrt\"])"
-    rf"|(?i:{_KEYWORDS}|token|passphrase)[\w.-]{{0,40}}:\s?(?![\"'`\[{{(<$%&*@!|>=:])"
+    rf"(?i:{NAMES}|token|passphrase)[\w.-]{{0,40}}=(?![\"'`\[{{(<$%&*@!|>=:])"
+    r"([^\s\"'`,;(){}\[\]<>|&\\]{6,512})(?=\Z|[\s&;\"']|\\[nrt\"])"
+    rf"|(?i:{NAMES}|token|passphrase)[\w.-]{{0,40}}:\s?(?![\"'`\[{{(<$%&*@!|>=:])"
     r"([^\s\"'`,;(){}\[\]<>|&\\]{6,512})(?=\Z|[\"']|\\[nrt\"])"
+    rf"|(?i:{NAMES}|token|passphrase)[\w.-]{{0,40}}=(?=[^\s,]*[0-9])(?=[^\s,]*[a-z])(?=[^\s,]*[A-Z])"
+    r"([^\s\"'`,;(){}\[\]<>|&\\]{6,512})(?=,)"
 )
 """The same within a line, as in logs, addresses and commands."""
 
@@ -150,27 +161,37 @@ def places(data: bytes, base: int = 0) -> list[SecretPlace]:
     `base` is the position of the first byte in its file, by which long lines are cut.
     """
     found: list[SecretPlace] = []
-    at, end = 0, len(data)
-    while at < end:
-        hit = _MAYBE.search(data, at)
-        if hit is None:
-            break
-        start = data.rfind(b"\n", 0, hit.start()) + 1
-        start = max(start, at) if start < at else start
-        stop = data.find(b"\n", hit.start())
-        stop = end if stop < 0 else stop
-        start = data.rfind(b"\r", start, hit.start()) + 1 or start
-        ended = data.find(b"\r", hit.start(), stop)
-        stop = stop if ended < 0 else ended
+    for start, stop in _suspicious(data):
         if stop - start <= LINE_BYTES:
-            found += [
-                SecretPlace(start + one.start, start + one.end, one.letter)
-                for one in in_line(data[start:stop])
-            ]
+            line = in_line(data[start:stop])
+            found += [SecretPlace(start + one.start, start + one.end, one.letter) for one in line]
         else:
             found += _in_long_line(data, start, stop, base)
-        at = stop + 1
     return merged(found)
+
+
+def _suspicious(data: bytes) -> list[tuple[int, int]]:
+    """Where the lines begin and end that may have a secret, in order."""
+    found: dict[int, int] = {}
+    for maybe in _MAYBE:
+        at = 0
+        while at < len(data) and (hit := maybe.search(data, at)) is not None:
+            start, stop = _line(data, hit.start())
+            found[start] = stop
+            at = stop + 1
+    return sorted(found.items())
+
+
+def _line(data: bytes, at: int) -> tuple[int, int]:
+    """Where the line of a byte begins and ends; a carriage return alone ends one, too."""
+    start, stop = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
+    stop = len(data) if stop < 0 else stop
+    returned = data.find(b"\r", at, stop)
+    return data.rfind(b"\r", start, at) + 1 or start, stop if returned < 0 else returned
+
+
+def _any(maybe: Iterable[Any], data: bytes) -> bool:
+    return any(one.search(data) is not None for one in maybe)
 
 
 def merged(found: Iterable[SecretPlace]) -> list[SecretPlace]:
@@ -194,7 +215,7 @@ def _in_long_line(data: bytes, start: int, stop: int, base: int) -> Iterator[Sec
     for cell in range(first, stop, CELL_BYTES):
         low, high = max(start, cell - CELL_BYTES), min(stop, cell + 2 * CELL_BYTES)
         piece = data[low:high]
-        if _MAYBE.search(piece) is not None:
+        if _any(_MAYBE, piece):
             for one in in_text(piece.decode("latin-1"), base + low):
                 yield SecretPlace(low + one.start, low + one.end, one.letter)
 
@@ -207,13 +228,17 @@ def in_line(line: bytes) -> tuple[SecretPlace, ...]:
 
 def in_text(text: str, base: int) -> list[SecretPlace]:
     """The secrets in the text of a line or a cell of one, as they are found: unordered, and some twice."""
-    found = [place for place in _as_it_speaks(text, _by_shape) if text[place.start] != "\x7f"]
+    found = [
+        place
+        for place in _as_it_speaks(text, _by_shape)
+        if text[place.start] != "\x7f" and not _MASKED.search(text, place.start, place.end)
+    ]
     if len(text) <= _LIBRARY_BYTES:
         return [*found, *_as_it_speaks(text, _in_short_text)]
     for cell in range(-(base % _LIBRARY_CELL), len(text), _LIBRARY_CELL):
         low = max(0, cell - _LIBRARY_CELL)
         piece = text[low : max(0, cell) + 2 * _LIBRARY_CELL]
-        if _MAYBE.search(piece.encode("latin-1")) is not None:
+        if _any(_MAYBE, piece.encode("latin-1")):
             every = _as_it_speaks(piece, _in_piece)
             found += [SecretPlace(low + one.start, low + one.end, one.letter) for one in every]
     return found
@@ -237,22 +262,36 @@ def _by_shape(text: str) -> Iterator[SecretPlace]:
 
 
 def _in_short_text(text: str) -> Iterator[SecretPlace]:
-    if _MAYBE_ASSIGNED.search(text.encode("latin-1")) is not None:
+    data = text.encode("latin-1")
+    if _MAYBE_ASSIGNED.search(data) is not None:
         assigned = _ASSIGNED.match(text)
         if assigned is not None and not _PLAIN_VALUE.match(assigned[1]) and _is_real(assigned[1], ""):
             yield SecretPlace(*assigned.span(1), LETTERS[KEYWORD])
         yield from _inline(text)
     yield from _by_library(text)
+    yield from _named(text, data)
 
 
 def _in_piece(text: str) -> Iterator[SecretPlace]:
     yield from _by_library(text)
+    yield from _named(text, text.encode("latin-1"))
     yield from _inline(text)
+
+
+def _named(text: str, data: bytes) -> Iterator[SecretPlace]:
+    if _MAYBE_NAMED.search(data) is None:
+        return
+    for shape, condition in _NAMED:
+        if condition.search(data) is not None:
+            for match in shape.finditer(text):
+                group = shape.groups
+                if not _PLAIN_VALUE.match(match[group]) and _is_real(match[group], ""):
+                    yield SecretPlace(*match.span(group), LETTERS[KEYWORD])
 
 
 def _inline(text: str) -> Iterator[SecretPlace]:
     for match in _INLINE.finditer(text):
-        group = 1 if match[1] is not None else 2
+        group = match.lastindex or 0
         if not _PLAIN_VALUE.match(match[group]) and _is_real(match[group], ""):
             yield SecretPlace(*match.span(group), LETTERS[KEYWORD])
 
@@ -260,7 +299,7 @@ def _inline(text: str) -> Iterator[SecretPlace]:
 def _by_library(text: str) -> Iterator[SecretPlace]:
     data = text.encode("latin-1")
     every = detectors()
-    for name, letter, condition, regexes, is_valid in every if _MAYBE_ANY.search(data) else every[-1:]:
+    for name, letter, condition, regexes, is_valid in every if _any(_MAYBE_ANY, data) else every[-1:]:
         if condition.search(data) is None:
             continue
         real = _REAL.get(name)
@@ -291,18 +330,20 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-_WALRUS = re.compile(rf"(?i:{_KEYWORDS})\w*\s{{0,8}}:=\s{{0,8}}[\"`]([^\"`\n]{{6,512}})[\"`]")
+_WALRUS = re.compile(rf"(?i:{NAMES})\w*\s{{0,8}}:=\s{{0,8}}[\"`]([^\"`\n]{{6,512}})[\"`]")
 """Short declarations of Go, whose form the library takes in files of Go alone."""
 
 _TYPED = re.compile(
-    rf"(?i:{_KEYWORDS})\w*\??\s{{0,8}}:\s{{0,8}}[\w&'<>\[\]|.,? ]{{1,60}}="
+    rf"(?i:{NAMES})\w*\??\s{{0,8}}:\s{{0,8}}[\w&'<>\[\]|.,? ]{{1,60}}="
     r"\s{0,8}[\"'`]([^\"'`\n]{6,512})[\"'`]"
 )
 """Declarations with a type, as in Python, TypeScript, Rust, Kotlin and Swift."""
 
 _REFERENCE = re.compile(r"\$\{|\{\{|%\(|\benv\b|\benviron\b|getenv|\A(?:https?|file)://[^@]*\Z")
 _PROSE = re.compile(r"\A[^0-9]*\s[^0-9]*\Z|(?:\b[A-Za-z']+\b[ ,.:]+){3}")
-_DOTTED = re.compile(r"[A-Za-z_]+(?:\.[A-Za-z_]+)+\Z|(?i:_*todo)")
+_DOTTED = re.compile(
+    r"[A-Za-z_]+(?:(?:\.|::)[A-Za-z_]+)+\Z|(?i:_*todo)|[0-9]{4}-[0-9]{2}-[0-9]{2}(?:\Z|[T ])"
+)
 _PLACEHOLDER = re.compile(
     r"(?i)\A(?:x+|\*+|\.+|-+|_+|your[-_ ].*|change[-_ ]?me.*|<.*>|example.*|placeholder.*"
     r"|redacted.*|dummy.*|none|null)\Z"

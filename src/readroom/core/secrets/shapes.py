@@ -8,6 +8,13 @@ from __future__ import annotations
 import re
 
 KEYWORD = "password or key"
+NAMES = (
+    r"(?:api|auth|service|account|db|database|priv|private|client)_?key"
+    r"|(?:db|database|key)_?pass|password|passwd|pwd|secret|contrase"
+)
+"""Names of settings whose values are secrets: those of the library."""
+
+_MORE_NAMES = rf"{NAMES}|token|passphrase"
 PRIVATE_KEY = "private key"
 
 LETTERS = {
@@ -68,6 +75,46 @@ LIBRARY = {
 Those that go by entropy alone are left out: hashes and minified code are no secrets.  Private keys have their
 own rule, because their text is in the lines below the one that the library reports.
 """
+
+NAMED: tuple[tuple[str, str], ...] = (
+    (  # one that ends in such a word, in settings and code; the library takes other words there
+        r"(?:(?i:token|passphrase)|(?i:(?<![a-z])pass))[\"'\]]{0,2}\s{0,8}(?::=|=>|[:=])\s{0,8}"
+        r"[\"'`]((?=[^\s\"'`]*[0-9])(?=[^\s\"'`]*[A-Za-z])[^\s\"'`]{8,4096})[\"'`]",
+        r"(?i:token|passphrase|pass)[\"'\]]{0,2}\s{0,8}(?:[:=])",
+    ),
+    (
+        r"(?i:(?<![a-z])pass)\s{0,8}[:=]\s{0,8}((?=[^\s]*[0-9])[^\s\"'`,;(){}\[\]<>|&\\$:=]{6,512})\s*\Z",
+        r"(?i:pass)\s{0,8}[:=]",
+    ),
+    (
+        rf"<([\w.:-]{{0,64}}(?i:{_MORE_NAMES}))>\s{{0,40}}([^<>\s${{}}%]{{6,512}})\s{{0,40}}</",
+        rf"(?i:{_MORE_NAMES})>",
+    ),
+    (
+        rf"(?:name|key)=[\"'][\w.:-]{{0,64}}(?i:{_MORE_NAMES})[\"']\s{{1,40}}value=[\"']([^\"'\s]{{6,512}})[\"']",
+        r"\svalue=[\"']",
+    ),
+    (
+        rf"\b(?:define|put|set\w{{0,40}})\(\s{{0,8}}[\"'][\w.:-]{{0,64}}(?i:{_MORE_NAMES})[\"']\s{{0,8}},\s{{0,8}}"
+        r"[\"']((?=[^\"'\s]*[0-9])[^\"'\s]{6,512})[\"']",
+        r"\b(?:define|put|set\w{0,40})\(\s{0,8}[\"']",
+    ),
+    (
+        r"(?i:\bidentified\s+(?:with\s+\S{1,40}\s+)?by|\bpassword)\s{1,8}[\"']([^\"'\s]{6,512})[\"']",
+        r"(?i:identified\s|password\s{1,8}[\"'])",
+    ),
+    (
+        rf"\A\s{{0,8}}(?:ENV|ARG)\s+\w{{0,64}}(?i:{_MORE_NAMES})\w{{0,40}}\s+[\"']?([^\s\"'$]{{6,512}})",
+        r"(?:ENV|ARG)\s",
+    ),
+    (
+        r"(?i:\b(?:api|auth|access)-(?:key|token))[\"']?\s{0,8}[:=]\s{0,8}[\"']?"
+        r"((?=[^\s\"']*[0-9])[A-Za-z0-9_\-.~+/=]{12,4096})",
+        r"(?i:api|auth|access)-(?i:key|token)",
+    ),
+)
+"""Values that are secrets by the name before them, if they look like one: the value as the last group of a
+regex, and a pattern of RE2 that each line with one matches."""
 
 _WORD = r"(?<![A-Za-z0-9])"
 
@@ -182,10 +229,49 @@ OWN: tuple[tuple[str, str, str], ...] = (
         r"(?:\"auth\"\s*:\s*\")([A-Za-z0-9+/]{12,1024}={0,2})\"",
         r'"auth"',
     ),
+    (  # .netrc, in one line or several
+        KEYWORD,
+        r"\blogin\s+\S+\s+(?:account\s+\S+\s+)?password\s+(\S+)"
+        r"|\A\s{0,40}password\s+((?=[^\s0-9]*[0-9])[^\s\"'`(){}<>$%:=,;]{6,512})\s*\Z",
+        r"login\s[^\n]*password\s|(?m:^[ \t]{0,40}password\s)",
+    ),
+    (  # .npmrc
+        KEYWORD,
+        r"(?:\A|[\s:])_auth\s*=\s*[\"']?([A-Za-z0-9+/]{6,4096}={0,2})",
+        r"_auth",
+    ),
+    (  # .pgpass
+        KEYWORD,
+        r"\A(?:[\w.*-]{1,255}|\[[0-9a-fA-F:]{2,45}\]):(?:[0-9]{4,5}|\*):[\w.*-]{1,64}:[\w.*-]{1,64}"
+        r":((?=\S*[^0-9])[^\s/]\S{5,511})\s*\Z",
+        r":(?:[0-9]{4,5}|\*):[\w.*-]{1,64}:[\w.*-]{1,64}:",
+    ),
+    (  # shadow, htpasswd
+        KEYWORD,
+        r"\A[\w.@-]{1,64}:(\$(?:apr1|[156y]|2[abxy])\$[^\s:]{20,512})",
+        r":\$(?:apr1|[156y]|2[abxy])\$",
+    ),
+    (  # arguments of curl, mysql and sshpass
+        KEYWORD,
+        r"\bcurl\b.{0,512}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"'/$]{1,64}:([^\s\"'@$<{]{4,512})"
+        r"|\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^|;\n]{0,512}?\s-p([^\s\"'$<{-][^\s\"']{3,511})"
+        r"|\bsshpass\s+-p\s{0,8}[\"']?([^\s\"'$<{]{4,512})",
+        r"curl\s|mysql|mariadb|sshpass",
+    ),
+    (  # WireGuard
+        KEYWORD,
+        r"(?i:\b(?:preshared|private)_?key)\s{0,8}=\s{0,8}[\"']?([A-Za-z0-9+/]{43}=)",
+        r"(?i:shared|private)_?(?i:key)\s{0,8}=",
+    ),
+    (  # the text of a private key, as a whole in base64, but none of a certificate or a public key
+        PRIVATE_KEY,
+        r"(?<![A-Za-z0-9+/])(LS0tLS1CRUdJTi(?!BDRVJU|BQVUJM|BUUlVT|BYNTA5)[A-Za-z0-9+/]{20,16384}={0,2})",
+        r"LS0tLS1CRUdJTi",
+    ),
     (
-        "password or key",
-        r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+(\S+)",
-        r"machine",
+        "token",
+        r"(?i:token)[\"']?\W{1,8}(s\.(?=[A-Za-z]*[0-9])[A-Za-z0-9]{24})(?![A-Za-z0-9])",
+        r"s\.[A-Za-z0-9]{24}",
     ),
     (
         "Azure storage key",

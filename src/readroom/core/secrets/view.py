@@ -15,7 +15,7 @@ from typing import final
 
 from readroom.core.closeable import Closeable
 from readroom.core.lru import LruCache
-from readroom.core.secrets import judge
+from readroom.core.secrets import judge, manifests
 from readroom.core.secrets.judge import CELL_BYTES, KEY_BYTES, LINE_BYTES, REACH_BYTES, SecretPlace, merged
 from readroom.core.stores.base import Source, is_far
 from readroom.core.values import Version
@@ -83,10 +83,15 @@ def sign(secret: bytes, letter: str) -> bytes:
 
 def places_in(data: bytes, base: int = 0) -> list[SecretPlace]:
     """The secrets in bytes of a file from `base` on, in every encoding."""
-    found = judge.places(data, base) + judge.keys(data) + judge.coded_parts(data)
+    found = judge.places(data, base) + _spread(data)
     if 0 in data:
         found += _wide(data, base)
     return whole_characters(data, merged(found))
+
+
+def _spread(data: bytes) -> list[SecretPlace]:
+    """The secrets that lines around them tell."""
+    return judge.keys(data) + judge.coded_parts(data) + manifests.values(data)
 
 
 def whole_characters(data: bytes, places: Sequence[SecretPlace]) -> list[SecretPlace]:
@@ -119,7 +124,7 @@ def _wide(data: bytes, base: int) -> list[SecretPlace]:
             text = lows[0] if not any(map(any, lows[1:])) else _narrow(lows)
             if b"\0" in text and text.count(b"\0") > size // 2:
                 continue
-            for place in merged([*judge.places(text, base // unit), *judge.keys(text)]):
+            for place in merged([*judge.places(text, base // unit), *_spread(text)]):
                 found.append(
                     SecretPlace(shift + place.start * unit, shift + (place.end - 1) * unit + 1, place.letter)
                 )
@@ -223,7 +228,7 @@ def _touching(data: bytes, low: int, begin: int, end: int) -> list[SecretPlace]:
         SecretPlace(start + one.start, start + one.end, one.letter)
         for one in judge.places(data[start:stop], low + start)
     ]
-    found += judge.keys(data) + judge.coded_parts(data)
+    found += _spread(data)
     if 0 in data:
         found += [
             SecretPlace(start + one.start, start + one.end, one.letter)
