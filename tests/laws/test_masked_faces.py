@@ -20,6 +20,7 @@ import pytest
 
 from tests.cli.running import Cli
 from tests.laws.masked import PLAIN, STORED, Layout, Secrets, dumped, plant
+from tests.lens.making import called, record, returned
 from tests.mcp.serving import ERAS, STATELESS, Stdio, client_meta, request
 from tests.server.http.serving import Agent, Answer, agent
 from tests.server.http.test_dashboard import get, signed_in
@@ -271,3 +272,62 @@ def test_nothing_leaves_by_mcp_over_http(world: World, served: Agent) -> None:
         answer = served.request("POST", "/mcp", body, token=token, headers={**headers, **own})
         assert answer.status == 200, answer.body
         world.require_silence(answer.body)
+
+
+def test_nothing_leaves_in_archives_of_files(world: World, served: Agent) -> None:
+    """Files that are plain text come with asterisks; those that hold text in another form stay."""
+    listener = Listener(world, served)
+    body = json.dumps({"paths": [f"{world.root}/**/*"]}).encode()
+    answer = listener.ask("POST", "/api/v0/zip-files", body)
+    assert answer.status == 200, answer.body
+    with zipfile.ZipFile(io.BytesIO(answer.body)) as archive:
+        names = [name.rpartition("root/")[2] for name in archive.namelist()]
+        (conf,) = [archive.read(name) for name in archive.namelist() if name.endswith("/conf.yaml")]
+    assert "src/app.py" in names
+    assert not [name for name in names if name.endswith((".gz", ".zip"))]
+    assert b"password: **************\n" in conf
+    assert len(conf) == (world.root / "conf.yaml").stat().st_size
+
+
+def test_nothing_that_waits_for_review_is_shown(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """What waits: over HTTP, in the dashboard, and what acceptance writes."""
+    waiting = world.config.with_name("review.toml")
+    settings = "[history]\nreview = true\nreview_in_dashboard = true\n"
+    waiting.write_text(f'[secrets]\nmask = true\n{settings}[serve]\nauth = "required"\n', encoding="utf-8")
+    with agent(world.state, "--config", str(waiting), str(world.root)) as running:
+        listener = Listener(world, running)
+        work(listener)
+        (own,) = listener.ask("GET", "/v1/review").json["sets"]
+        listener.ask("GET", f"/v1/review/{own['id']}")
+        person = running.make_token("person", "--tool", "review")
+        headers = {"Content-Type": "application/json"}
+        at = f"/v1/review/{own['id']}"
+        for method, path in (("GET", "/v1/review"), ("GET", at), ("GET", f"{at}?path=conf.yaml")):
+            listener.hear(running.request(method, path, token=person))
+        listener.cookie = signed_in(running, person)
+        assert listener.every_page("/ui/review", 20) > 1
+        accepted = running.request("POST", f"{at}/accept", b"{}", token=person, headers=headers)
+        listener.hear(accepted)
+        assert accepted.status == 200, accepted.body
+    conf = (world.root / "conf.yaml").read_bytes()
+    assert conf.startswith(b"name: servant\n")
+    assert all(secret.encode() in conf for _, _, secret in world.secrets.lines)
+    assert (world.root / "moved.py").read_bytes() == FILES["deploy.txt"](world.secrets, Layout(21))
+
+
+@pytest.mark.parametrize(
+    "form", [(), ("--details",), ("--json",), ("--html", "page.html"), ("--annotations",)]
+)
+def test_an_audit_prints_no_secret_that_it_finds(
+    world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, form: tuple[str, ...]
+) -> None:
+    text = FILES["conf.yaml"](world.secrets, Layout(21)).decode() + world.secrets.pem
+    entries = [called(1, "Read", {"file_path": "/home/dev/shop/conf.yaml"}), returned(1, text)]
+    path = record(world.state / "s1.jsonl", entries)
+    monkeypatch.chdir(world.state)
+    done = Cli(world.root, capsys).bare("audit", str(path), *form)
+    assert done.code == 0, done.err
+    page = world.state / "page.html"
+    body = done.out.encode() + (page.read_bytes() if page.exists() else b"")
+    world.require_silence(body, done.err.encode())
+    assert b"secret" in body
