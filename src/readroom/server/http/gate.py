@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from readroom.core import errors
-from readroom.core.caller import Caller, conversation, trace_of
+from readroom.core.caller import HTTP_FACE, Caller, conversation, trace_of, vendors_of
 from readroom.core.contracts import NAMES, contract
 from readroom.core.limits import SERVE_CALL_S
 from readroom.mcp.access import Access
@@ -329,8 +329,9 @@ class Gate:
             exchange.agent,
             session,
             exchange.token,
-            "http",
+            HTTP_FACE,
             traceparent=trace,
+            tracestate=vendors_of(headers.get(b"tracestate", b"").decode("latin-1")) if trace else "",
             sees_others=_is_whole(grant),
         )
         access = Access(workspace, "", None if grant is None else grant.tools, caller, SERVE_CALL_S)

@@ -28,7 +28,8 @@ READ: Final[Mapping[str, str]] = {
     "Mcp-Method": "The method, in requests of MCP since 2026-07-28.",
     "Mcp-Name": "The subject of the method, in the same requests.",
     "Last-Event-Id": "Accepted at most once; no stream is resumed.",
-    "Traceparent": "The trace of a call, for the ledger; a value of another form is ignored.",
+    "Traceparent": "The trace of a call, for the ledger and for spans; a value of another form is ignored.",
+    "Tracestate": "The additions of vendors to that trace; more than 512 characters are ignored.",
     "If-None-Match": "The `ETag` of a file of the dashboard that the browser has.",
     "Upgrade": "Ignored.",
 }
