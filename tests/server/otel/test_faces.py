@@ -154,7 +154,10 @@ def test_http_and_mcp_over_http(found: Collector, root: Path, tmp_path: Path, wo
         body = json.dumps({"path": "a.txt"}).encode()
         served.request("POST", "/v1/native/read_file", body, token=token, headers=headers)
         arguments = {"name": "read_file", "arguments": {"path": "a.txt"}}
-        meta = {"io.modelcontextprotocol/protocolVersion": STATELESS, "readroom/session": "talk"}
+        meta: dict[str, object] = {
+            "io.modelcontextprotocol/protocolVersion": STATELESS,
+            "readroom/session": "talk",
+        }
         meta |= {"io.modelcontextprotocol/clientCapabilities": {}}
         message = {
             "jsonrpc": "2.0",
