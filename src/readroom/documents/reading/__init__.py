@@ -258,6 +258,7 @@ class _Shown:
             drawn=part.drawn,
             counted=len(part.counted) if notes else 0,
             is_bare=part.is_bare and bool(notes),
+            formulas=part.formulas if notes else 0,
             region=str(region_of(content.area)) if self._request.view == "image" else "",
         )
         frame = Frame(

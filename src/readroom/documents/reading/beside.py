@@ -28,6 +28,11 @@ def omissions(
     bare = [part for part in parts if part.is_bare]
     if bare and (stored := _stored(request, recognised)) is not None:
         found.append(Omission("stored", 1, len(bare), "view", part=bare[0].number, request=stored))
+    written = [part for part in parts if part.formulas]
+    if written:
+        call = replace(request, view="formulas", column=1, known_hash=None)
+        count = sum(part.formulas for part in written)
+        found.append(Omission("formulas", 1, count, "view", part=written[0].number, request=call))
     drawn = [part for part in parts if part.figures]
     if drawn and sees:
         count = sum(part.figures for part in drawn)
