@@ -168,6 +168,9 @@ class Carrying(Protocol):
 OTHER_COPY = "Ask the user for another copy, or for an export as text."
 """Advice for a document that cannot be read at all."""
 
+OR_MEMBERS = "List its members, which can be read as those of any archive, or ask for another copy."
+"""The same for one that is an archive."""
+
 
 class Unreadable(Exception):
     """A document or a part that cannot be opened.

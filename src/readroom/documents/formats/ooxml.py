@@ -82,13 +82,14 @@ class Package(Struct, frozen=True):
 def open_package(file: BinaryIO) -> Package:
     """The package in `file`. Raises Unreadable."""
     check_not_ole(file)
-    archive = archives.open_archive(file)
+    archive = archives.open_archive(file, recovers=True)
     main = next(
         (relation for relation in _relations(archive, "").values() if relation.kind == "officeDocument"), None
     )
     if main is None or main.external:
         raise Unreadable("it does not say which of its parts is the document", archives.OR_MEMBERS)
-    return Package(archive, main.target)
+    unread = {archives.RECOVERED: None} if archive.is_recovered else {}
+    return Package(archive, main.target, unread)
 
 
 def text_of(element: Element, name: str) -> str:
