@@ -135,7 +135,8 @@ class _Drawn:
 
 def _words(textpage: Any, indexes: set[int]) -> str:
     """The text that these characters are; what is between two stretches of them is a line end."""
-    pieces, last = [], None
+    pieces: list[str] = []
+    last: int | None = None
     for index in sorted(indexes):
         pieces += ["\n"] if last is not None and index > last + 1 else []
         pieces.append(chr(raw.FPDFText_GetUnicode(textpage, index)))
