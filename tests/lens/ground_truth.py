@@ -46,6 +46,8 @@ NOT_IN_RECORD = {
     ("continue/tools", "call_m_fk_16_0"): "a script ran since the client said how long the log is",
     ("pi/tools", "call_m_fk_16_0"): "a script ran since the log was read, and it may have grown",
     ("copilot-cli/tools", "call_m_fk_12_0"): "the client masked a password inside line 2",
+    ("otlp/tools", "call_m_fk_12_0"): "the client masked a password inside line 2",
+    ("otlp/tools", "call_m_fk_16_0"): "Copilot never says how long the log is",
     (
         "gemini-cli/long",
         "replace__m_fk_8_0",
@@ -60,6 +62,8 @@ OTHER_CHARACTERS = {
     ): "the client adds a note of 18 characters for a model without pictures",
     ("copilot-cli/tools", "call_m_fk_9_0"): "of a failure the record has the beginning only",
     ("copilot-cli/tools", "call_m_fk_15_0"): "of a failure the record has the beginning only",
+    ("otlp/tools", "call_m_fk_9_0"): "of a failure the spans have the beginning only",
+    ("otlp/tools", "call_m_fk_15_0"): "of a failure the spans have the beginning only",
 }
 """Calls whose text was changed on the way without a trace in the record."""
 
@@ -93,8 +97,11 @@ OTHER_CUT = {
 """Results that somebody else cut than the truth says."""
 
 
-NO_TRUTH_OF_REPEATS = ("swe-agent/function_calling", "swe-agent/window", "messages/opencode")
-"""Sessions whose truth does not say, and one whose array does not say which folder its paths are below."""
+NO_TRUTH_OF_REPEATS = ("swe-agent/function_calling", "swe-agent/window", "messages/opencode", "otlp/tools")
+"""Sessions whose truth does not say, and two that do not say which folder their paths are below."""
+
+NO_COMPACTIONS = ("otlp/long",)
+"""Sessions that were compacted, and whose spans do not say it."""
 
 
 @dataclass(slots=True)

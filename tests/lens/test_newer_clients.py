@@ -1,4 +1,4 @@
-"""Records of GitHub Copilot CLI, pi, Kilo CLI and Continue CLI beyond what their recorded sessions hold."""
+"""Records of GitHub Copilot CLI, pi, Kilo CLI and Continue CLI, and spans, beyond what their recorded sessions hold."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_when_a_session_of_continue_began_is_in_the_list_beside_it(tmp_path: Pat
     listed = record.with_name("sessions.json")
     (part,) = _parts(record)
     assert part.session.started.startswith("2026-11-26T")
-    assert part.session.folder == "/home/dev/shop"
+    assert (part.session.folder, part.session.cost) == ("/home/dev/shop", 0)  # its costs are guesses
     assert part.session.title == "Look at the shop and mend the banner."
     for text in ("[{}]", "[", '{"sessionId": 1}'):
         listed.write_text(text)
@@ -167,6 +167,19 @@ def test_when_a_session_of_continue_began_is_in_the_list_beside_it(tmp_path: Pat
     listed.rename(tmp_path / "elsewhere")
     listed.symlink_to(tmp_path / "elsewhere")
     assert _parts(record)[0].session.started == ""
+
+
+def test_spans_of_a_sub_agent_are_known_before_the_span_of_the_agent_itself(tmp_path: Path) -> None:
+    """Exporters write a span when it ends, maybe each in a line of its own: the agent's comes last."""
+    export = json.loads(_record("otlp/long", tmp_path).read_text())
+    (resource,) = export["resourceSpans"]
+    (scope,) = resource["scopeSpans"]
+    spans = sorted(scope["spans"], key=lambda span: int(span["endTimeUnixNano"]))
+    lines = ({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]} for span in spans)
+    main, agent = _parts(_written(tmp_path / "lines.jsonl", *lines))
+    assert [len(main.calls), len(agent.calls)] == [8, 4]
+    assert agent.session.parent == main.session.session
+    assert (main.session.turns, agent.session.turns) == (9, 4)
 
 
 @each("session", WHOLE_NOT_KEPT)

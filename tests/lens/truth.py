@@ -39,7 +39,7 @@ REFUSED = {
 
 WHOLE_NOT_KEPT = (
     "claude-code/tools", "codex/tools", "copilot-cli/tools", "inspect/tools", "messages/claude-code",
-    "openai-agents/tools", "pydantic-ai/tools",
+    "openai-agents/tools", "otlp/tools", "pydantic-ai/tools",
 )  # fmt: skip
 """Sessions whose record has nothing of what was cut away, so that no error line in it can be found."""
 

@@ -1,8 +1,8 @@
 """Continue CLI: `~/.continue/sessions/SESSION.json`, one document.
 
 Each element of `history` has a `message`; an answer has its calls, its usage, and in `toolCallStates` their
-results as they are sent. `sessions.json` in the same folder lists the sessions and has when each began; the
-entries have no times.
+results as they are sent. Its costs are not read: they are guesses where the client knows no price. Entries
+have no times: `sessions.json` in the same folder lists the sessions and has when each began.
 """
 
 from __future__ import annotations
@@ -80,9 +80,8 @@ def _entry(entry: values.Object, session: str, number: int) -> Iterator[Event]:
     read, wrote = values.counts_of(usage, "prompt_tokens", "completion_tokens")
     beside = values.as_object(usage.get("prompt_tokens_details"))
     cached, written = values.counts_of(beside, "cached_tokens", "cache_write_tokens")
-    model, cost = values.as_text(usage.get("model")), values.as_cost(usage.get("cost_cents")) / 100
-    read = max(0, read - cached - written)
-    yield Answered(session, f"entry {number}", "", model, read, wrote, cached, written, cost)
+    model, read = values.as_text(usage.get("model")), max(0, read - cached - written)
+    yield Answered(session, f"entry {number}", "", model, read, wrote, cached, written)
     yield Wrote(session, text)
     for call in values.objects(message.get("toolCalls")):
         function = values.as_object(call.get("function"))

@@ -73,7 +73,7 @@ class _CopilotSession:
             yield from self._usage(values.as_object(data.get("usage")), session, time)
         elif kind == "assistant.message":
             yield from self._message(data, session, time)
-        elif kind == "user.message" and not data.get("source"):
+        elif kind == "user.message" and (entry.get("agentId") or not data.get("source")):
             yield from asked(session, values.as_text(data.get("content")))
         elif kind == "tool.execution_complete":
             yield _returned(data, session, time)

@@ -206,6 +206,7 @@ def _secret(secret: Secret) -> str:
     seen = secret.first if secret.first == secret.last else f"first {secret.first}, last {secret.last}"
     times = "once" if secret.times == 1 else f"{secret.times:,} times"
     by = ", ".join(plain(client, 40) for client in secret.clients[:3])
+    by += f" and {len(secret.clients) - 3} more" if len(secret.clients) > 3 else ""
     return f"{plain(secret.what, 80)} in {where}{more}: {times}, {seen or 'time not recorded'} ({by})"
 
 
