@@ -35,8 +35,8 @@ def keys(data: bytes) -> list[SecretPlace]:
         if stop is not None and stop.group().startswith(b"Private-MAC"):
             mac = re.compile(rb"[0-9a-fA-F]+").match(data, stop.end())
             found += [SecretPlace(*mac.span(), LETTERS[PRIVATE_KEY])] if mac else []
-    for end in ENDS.finditer(data):
-        found += _lines_before(data, end.start())
+    for last in ENDS.finditer(data):
+        found += _lines_before(data, last.start())
     return merged(found)
 
 
