@@ -9,7 +9,7 @@ import quopri
 
 import pytest
 
-from readroom.core.secrets import judge
+from readroom.core.secrets import mails
 from readroom.core.secrets.view import SIGN, masked
 from tests.core.secrets.planted import Secrets, settings_text
 
@@ -82,7 +82,7 @@ def test_what_is_no_base64_is_left_alone() -> None:
         data = mail("base64", body)
         assert masked(data) == data
         assert not SIGN.search(masked(data))
-    assert not list(judge.coded_parts(b"Content-Transfer-Encoding: base64"))
+    assert not list(mails.coded_parts(b"Content-Transfer-Encoding: base64"))
 
 
 def test_the_end_of_a_private_key_is_one_without_its_beginning() -> None:

@@ -1,4 +1,4 @@
-"""What is performed where secrets are masked: labels in results and failures, and none in changes.
+"""Requests where secrets are masked: labels in results and failures, and none in changes.
 
 The guard opens views, so no verb sees a secret.  This is the one way out of the engine: signs become labels,
 which are counted, and texts that come from elsewhere than files, such as messages of commits, are judged.

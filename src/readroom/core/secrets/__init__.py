@@ -31,7 +31,7 @@ class SecretPolicy(Struct, frozen=True):
 
 
 def unmasked(source: Source) -> Source:
-    """The file behind a view, for what its bytes are copied to or parsed by; a file that is none itself."""
+    """The file that a view shows, for what its bytes are copied to or parsed by; else itself."""
     own: Any = source
     plain: Source = getattr(own, "unmasked", source)
     return plain

@@ -1,4 +1,4 @@
-"""What a change of a file that has secrets may do: anything but touch them.
+"""Changes of files that have secrets, and what they may do: anything but touch them.
 
 A change is planned on the view of the file.  Before it is made, the secrets come back to the places that the
 view had for them.  A change in which one of them is missing, is there twice or would no longer be masked is

@@ -1,4 +1,4 @@
-"""Where the secrets in some bytes are: the one judgement, of masks and of the audit alike.
+"""The places of secrets in some bytes: the one judgement, of masks and of the audit alike.
 
 The library detect-secrets judges lines, with a few more published formats (`shapes`).  Nothing is verified,
 so nothing leaves the machine.  Only what a line itself says counts, and of the lines above it whether a
@@ -17,15 +17,12 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import re2
-import stringzilla
 
 from readroom.core.errors import MissingProgram
 from readroom.core.extras import install
-from readroom.core.secrets.codings import coded, runs, unescaped
+from readroom.core.secrets.codings import unescaped
 from readroom.core.secrets.shapes import (
     BEGINS,
-    BEGINS_WORD,
-    ENDS,
     KEYWORD,
     KINDS,
     LETTERS,
@@ -45,9 +42,6 @@ longest secret that is found in it for sure."""
 
 REACH_BYTES = 3 * CELL_BYTES
 """How far from a byte the judgement looks, in its line."""
-
-KEY_BYTES = 32 * 1024
-"""The longest text of a private key, from its first line: twice one of 16,384 bits in PEM."""
 
 _LIBRARY_BYTES = 1024
 """The longest text that detectors of the library get: some take the square of its length."""
@@ -171,7 +165,7 @@ def places(data: bytes, base: int = 0) -> list[SecretPlace]:
 
 
 def _suspicious(data: bytes) -> list[tuple[int, int]]:
-    """Where the lines begin and end that may have a secret, in order."""
+    """The starts and the ends of the lines that may have a secret, in order."""
     found: dict[int, int] = {}
     for maybe in _MAYBE:
         at = 0
@@ -183,7 +177,7 @@ def _suspicious(data: bytes) -> list[tuple[int, int]]:
 
 
 def _line(data: bytes, at: int) -> tuple[int, int]:
-    """Where the line of a byte begins and ends; a carriage return alone ends one, too."""
+    """The start and the end of the line of a byte; a carriage return alone ends one, too."""
     start, stop = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
     stop = len(data) if stop < 0 else stop
     returned = data.find(b"\r", at, stop)
@@ -391,7 +385,7 @@ def _is_real(secret: str, line: str) -> bool:
 
 @cache
 def detectors() -> tuple[tuple[str, str, Any, tuple[tuple[re.Pattern[str], int], ...], Any], ...]:
-    """Of each detector: name, letter, condition, regexes with their groups, and a last test."""
+    """Each detector: name, letter, condition, regexes with their groups, and a last test."""
     try:
         from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
         from detect_secrets.plugins import keyword
@@ -438,98 +432,3 @@ def found(line: str) -> list[tuple[str, str]]:
     ]
     made += [(PRIVATE_KEY, match.group().decode("ascii")) for match in BEGINS.finditer(data)]
     return made
-
-
-def coded_parts(data: bytes) -> list[SecretPlace]:
-    """The secrets in the parts of mails whose text is coded, each of their lines a place."""
-    made: list[SecretPlace] = []
-    for part in coded(data):
-        for place in merged([*places(part.text), *keys(part.text)]):
-            start, end = part.starts[place.start], part.ends[place.end - 1]
-            made += [SecretPlace(*run, place.letter) for run in runs(data, start, end)]
-    return merged(made)
-
-
-# -----------------------------------------------------------------------------
-# Private keys: text of many lines, or of one with escaped line ends.
-# -----------------------------------------------------------------------------
-
-_PART = re.compile(rb"(\\[nrt]|\s|[\"'`,:]|\A)|([A-Za-z0-9+/=]+)|(.)", re.DOTALL)
-
-_LONG_PART = 16
-"""Longer runs of base64 in a private key are its text; shorter ones only if they stand alone."""
-
-
-_SHORT_PART = 4
-"""Base64 comes in fours; what is shorter is the mark of a line in a diff."""
-
-
-def keys(data: bytes) -> list[SecretPlace]:
-    """The text of the private keys that begin in some bytes, or go on at their end."""
-    found: list[SecretPlace] = []
-    if all(stringzilla.find(data, word) < 0 for word in BEGINS_WORD):
-        return found
-    for begin in BEGINS.finditer(data):
-        stop = ENDS.search(data, begin.end(), begin.end() + KEY_BYTES)
-        end = begin.end() + KEY_BYTES if stop is None else stop.start()
-        found += _parts(data, begin.end(), min(end, len(data)), ended=stop is not None)
-        if stop is not None and stop.group().startswith(b"Private-MAC"):
-            mac = re.compile(rb"[0-9a-fA-F]+").match(data, stop.end())
-            found += [SecretPlace(*mac.span(), LETTERS[PRIVATE_KEY])] if mac else []
-    for last in ENDS.finditer(data):
-        found += _lines_before(data, last.start())
-    return merged(found)
-
-
-_KEY_LINE = re.compile(rb"(?:\\[nrt]|\A|[\s\"'`+>|])([A-Za-z0-9+/=]{4,76})(?:\r?\n|\\n)[+>|\s]{0,8}\Z")
-"""A line of a private key above a place, with what a quotation or a diff puts before the next one."""
-
-_KEY_LINE_BYTES = 96
-
-_WHOLE_LINE = 40
-"""Lines of keys but the last are longer, and no word is."""
-
-
-def _lines_before(data: bytes, end: int) -> Iterator[SecretPlace]:
-    """The lines of base64 above the last line of a private key, whose first one may be missing."""
-    found: list[SecretPlace] = []
-    at, least = end, max(0, end - KEY_BYTES)
-    while at > least:
-        low = max(least, at - _KEY_LINE_BYTES)
-        line = _KEY_LINE.search(data[low:at])
-        if line is None:
-            break
-        at = low + line.start(1)
-        if found and at and len(line[1]) < _WHOLE_LINE:
-            break  # a first line may be cut
-        found.append(SecretPlace(at, low + line.end(1), LETTERS[PRIVATE_KEY]))
-    if any(place.end - place.start >= _WHOLE_LINE for place in found):
-        yield from found
-
-
-_NO_KEY = re.compile(rb"(?!\A)(?:\n|\\n)[^A-Za-z0-9+/=\n]{0,40}\s[a-z]{1,12} [a-z]{1,12} |[{};]\s*\n")
-"""Where a key without an end surely does not go on: prose and code."""
-
-
-def _parts(data: bytes, start: int, end: int, *, ended: bool) -> Iterator[SecretPlace]:
-    if not ended:
-        stop = _NO_KEY.search(data, start, end)
-        end = end if stop is None else stop.start()
-    alone = True
-    pending: SecretPlace | None = None
-    for part in _PART.finditer(data, start, end):
-        if part[1] is not None:
-            if pending is not None:
-                yield pending
-            alone, pending = True, None
-        elif part[2] is not None:
-            place = SecretPlace(*part.span(), LETTERS[PRIVATE_KEY])
-            if part.end() - part.start() >= _LONG_PART:
-                yield place
-            elif alone and part.end() - part.start() >= _SHORT_PART:
-                pending = place
-            alone = False
-        else:
-            alone, pending = False, None
-    if pending is not None:
-        yield pending

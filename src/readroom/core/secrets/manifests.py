@@ -1,6 +1,6 @@
 """Values in manifests of Kubernetes that say of themselves that they hold secrets.
 
-`kind: Secret` makes every value of `data` and `stringData` beside it one, whatever it looks like.  YAML is
+`kind: Secret` makes every value of its `data` and `stringData` one, whatever it looks like.  YAML is
 read line by line, by its columns; JSON, also as a text within YAML, by its quotes.
 """
 
@@ -12,7 +12,8 @@ from collections.abc import Iterator
 import re2
 import stringzilla
 
-from readroom.core.secrets.judge import KEY_BYTES, SecretPlace
+from readroom.core.secrets.judge import SecretPlace
+from readroom.core.secrets.private_keys import KEY_BYTES
 from readroom.core.secrets.shapes import KEYWORD, LETTERS
 
 _LETTER = LETTERS[KEYWORD]
@@ -38,7 +39,7 @@ _TEMPLATE = re.compile(rb"\{\{|\$[({A-Z]|<|\Z")
 
 
 def values(data: bytes) -> list[SecretPlace]:
-    """The values of the manifests whose kind stands in some bytes, no further from it than a key is long."""
+    """The values of the manifests whose kind is in some bytes, no further from it than a key is long."""
     if stringzilla.find(data, b"Secret") < 0:
         return []
     found: list[SecretPlace] = []
@@ -104,7 +105,7 @@ def _is_border(text: bytes) -> bool:
 
 
 def _lines(data: bytes, start: int, end: int) -> Iterator[tuple[int, bytes, bytes]]:
-    """Where lines begin, what stands before their texts, and those texts without blanks at their ends."""
+    """The starts of lines, the text before their texts, and those texts without blanks at their ends."""
     while start < end:
         line = _LINE.match(data, start)
         if line is None or line.end() == start:
@@ -114,7 +115,7 @@ def _lines(data: bytes, start: int, end: int) -> Iterator[tuple[int, bytes, byte
 
 
 def _first(data: bytes, kind: int, column: int, low: int) -> int:
-    """Where the first line of a manifest begins, by the line of its kind."""
+    """The start of the first line of a manifest, by the line of its kind."""
     start = kind
     while start > low:
         before = data.rfind(b"\n", 0, start - 1) + 1

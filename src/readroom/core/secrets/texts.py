@@ -29,7 +29,7 @@ _SIGN = re.compile(
 _NULS = str.maketrans("", "", "\0\u2400")
 
 LABEL = re.compile(r"\[masked: [^\]\n]{1,40}, [0-9,]+ characters?\]")
-"""What a label looks like, in replies and when it comes back."""
+"""The form of a label, in replies and in texts that come back."""
 
 _NAMES = frozenset({"path", "to", "destination", "folder", "source", "cursor", "next", "request", "real"})
 """Fields with names and calls."""

@@ -15,8 +15,9 @@ from typing import final
 
 from readroom.core.closeable import Closeable
 from readroom.core.lru import LruCache
-from readroom.core.secrets import judge, manifests
-from readroom.core.secrets.judge import CELL_BYTES, KEY_BYTES, LINE_BYTES, REACH_BYTES, SecretPlace, merged
+from readroom.core.secrets import judge, mails, manifests, private_keys
+from readroom.core.secrets.judge import CELL_BYTES, LINE_BYTES, REACH_BYTES, SecretPlace, merged
+from readroom.core.secrets.private_keys import KEY_BYTES
 from readroom.core.stores.base import Source, is_far
 from readroom.core.values import Version
 
@@ -91,7 +92,7 @@ def places_in(data: bytes, base: int = 0) -> list[SecretPlace]:
 
 def _spread(data: bytes) -> list[SecretPlace]:
     """The secrets that lines around them tell."""
-    return judge.keys(data) + judge.coded_parts(data) + manifests.values(data)
+    return private_keys.keys(data) + mails.coded_parts(data) + manifests.values(data)
 
 
 def whole_characters(data: bytes, places: Sequence[SecretPlace]) -> list[SecretPlace]:

@@ -1,4 +1,4 @@
-"""What an edit writes, as it may be shown, and whether it may be written over a file with secrets."""
+"""The bytes that an edit writes, as they may be shown, and whether a file with secrets may get them."""
 
 from __future__ import annotations
 

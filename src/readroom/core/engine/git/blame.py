@@ -86,7 +86,7 @@ def _bytes(services: Services, about: GitQuestion, request: GitBlameRequest) -> 
 def _known(services: Services, about: GitQuestion, data: bytes, committed: bytes) -> bytes:
     """The file as git is to take it, from its view and from what was committed.
 
-    Whether a secret is another one than the committed one must not be told: lines that look the same are.
+    A secret that is another one than the committed one must not be known by it: lines that look the same are.
     """
     shown = services.guard.as_shown(committed)
     found = as_committed(data, shown)

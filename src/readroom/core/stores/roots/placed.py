@@ -38,7 +38,7 @@ class PlacedSource(Closeable):
 
     @property
     def unmasked(self) -> PlacedSource:
-        """The file behind a view; itself if it is none."""
+        """The file that a view shows; itself if it is none."""
         plain = unmasked(self.inner)
         return self if plain is self.inner else PlacedSource(plain, self._place)
 
