@@ -1,4 +1,4 @@
-"""Records of GitHub Copilot CLI, pi, Kilo CLI and Continue CLI, and spans, beyond what their recorded sessions hold."""
+"""Records of GitHub Copilot CLI, pi, Kilo CLI, Continue CLI and spans beyond what their sessions hold."""
 
 from __future__ import annotations
 
