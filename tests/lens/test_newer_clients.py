@@ -1,4 +1,4 @@
-"""Records of GitHub Copilot CLI, pi, Kilo CLI and Continue CLI, and spans, beyond what their recorded sessions hold."""
+"""Records of Copilot CLI, pi, Kilo CLI and Continue CLI, and spans, beyond what recorded sessions hold."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def secret_times(secret: Secret) -> str:
 
 
 def secret_clients(secret: Secret) -> str:
-    """The clients that sent a secret, the first three of them."""
+    """The clients that sent a secret."""
     more = f" and {len(secret.clients) - 3} more" if len(secret.clients) > 3 else ""
     return ", ".join(plain(client, 40) for client in secret.clients[:3]) + more
 
