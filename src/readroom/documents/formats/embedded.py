@@ -1,6 +1,6 @@
 """Objects of other programs in documents: the kind of each and its text, for who asks what it is.
 
-A file that is packed in one (a `Package`) is read as the document that it is. What is packed in that one is
+A file that is packed in one (a `Package`) is read as the document that it is. Files packed in that one are
 not opened: they may be nested without end.
 """
 
@@ -50,7 +50,7 @@ def told_in(data: bytes, head: str) -> str:
 
 
 def _lines_of(compound: Compound, folder: str) -> tuple[list[str], list[str]]:
-    """What is known of an object, and the names of the files in it."""
+    """The lines about an object, and the names of the files in it."""
     top = f"{folder}/" if folder else ""
     names = sorted(name for name in compound.streams if name.startswith(top))
     kind = _kind(compound.optional(f"{top}{_ABOUT}"))

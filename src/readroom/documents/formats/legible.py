@@ -1,4 +1,4 @@
-"""What can be read of bytes that have no reader of their own: their size, and the texts among them.
+"""A reader of bytes that have no reader of their own: their size, and the texts among them.
 
 It stands where a note counts something that only its own program opens: a binary attachment, an embedded
 object, a stream of a macro project.

@@ -115,7 +115,7 @@ class _DocReader:
         self._refers: dict[int, str] = {}
         self._boxes: dict[int, list[range]] = {}
         self._drawn: dict[int, str] = {}
-        """What is known of the shapes, by the characters at which they hang."""
+        """Facts about the shapes, by the characters at which they hang."""
 
     def document(self) -> Sections:
         for name, prefix, size in (("footnote", "", 2), ("endnote", "e", 2), ("comment", "c", 30)):

@@ -363,5 +363,5 @@ def _document(number: int, title: str, data: bytes, kind: str, path: str) -> Par
         pictures += len(part.pictures)
         room -= sum(map(len, part.lines))
     if counted:
-        notes.append(Count("What its notes count is not shown.", counted, is_bare=False))
+        notes.append(Count("Its notes count things that are not shown.", counted, is_bare=False))
     return Part(number, title, lines, notes=[*notes, *omission_note({"picture": pictures})], naming=naming)

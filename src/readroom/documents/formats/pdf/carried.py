@@ -1,4 +1,4 @@
-"""What a PDF has beside its pages: properties, attached files, scripts, signatures, a form of another make.
+"""Content of a PDF outside of its pages: properties, attached files, scripts, signatures, a form of another make.
 
 All of it is counted with its words. Attached files are named, so that policy is asked about each.
 """
@@ -39,7 +39,7 @@ def attached(attachment: Any, where: str) -> str:
 
 
 def of_document(document: pypdfium2.PdfDocument) -> Counter[str]:
-    """What is there, counted once for the document."""
+    """All of it, counted once for the document."""
     found, it = Counter[str](), document.raw
     for key in _KEYS:
         if words := document.get_metadata_value(key).strip():

@@ -1,4 +1,4 @@
-"""What a presentation from before 2007 has outside of its slides, counted with its words."""
+"""Content of a presentation from before 2007 outside of its slides, counted with its words."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _strings(record: Record) -> str:
 
 
 def _paths(record: Record) -> str:
-    """What a film that names no file is: its number in the presentation."""
+    """The words for a film that names no file: its number in the presentation."""
     number = _number(next(record.walk(), None), 0)
     return f"number {number}" if number else "stored in the presentation"
 

@@ -138,7 +138,7 @@ class OldSheets:
         yield from omission_note(counts)
 
     def _of_book(self) -> Counter[str]:
-        """What the compound file has beside the sheets."""
+        """Content of the compound file outside of the sheets."""
         file, found = io.BytesIO(self._data), Counter[str]()
         with suppress(Unreadable):
             if is_ole(file):
