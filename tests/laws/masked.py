@@ -28,6 +28,7 @@ from msgspec.structs import replace
 
 from readroom import Workspace
 from readroom.core import config
+from readroom.core.limits import Limits
 from readroom.core.secrets import SecretPolicy
 from readroom.core.stores.local import LocalStore
 from tests.contracts.cases import ROOT
@@ -405,11 +406,21 @@ def dumped(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass")
 
 
+_PATIENT = Limits(
+    grep_timeout_s=600,
+    list_timeout_s=600,
+    read_timeout_s=600,
+    change_timeout_s=600,
+    document_timeout_s=600,
+)
+"""What a search finds in time is not the same twice on a busy machine."""
+
+
 def masking(root: Path, **more: Any) -> Workspace:
     """A workspace whose operator masks secrets; callers call its root by the name they all use."""
     store = LocalStore(str(root))
     store.roots = (ROOT, *store.roots)
-    settings = replace(config.load(store), secrets=SecretPolicy(mask=True), **more)
+    settings = replace(config.load(store), secrets=SecretPolicy(mask=True), limits=_PATIENT, **more)
     return Workspace(store, settings=settings)
 
 

@@ -233,6 +233,23 @@ def test_no_contract_shows_or_tells_anything_of_all(tmp_path: Path, contract: st
         require_the_same(pair, contract, of_contract(contract, PLAIN, pair[0].secrets.guesses))
 
 
+def test_bytes_for_sandboxes_of_frameworks_are_starred(tmp_path: Path) -> None:
+    """Those of plain text; those that hold it in another form are refused."""
+    every = {**PLAIN, **STORED}
+    with folders(tmp_path, 13, every, "a") as (folder,):
+        given = 0
+        for path in every:
+            reply = folder.workspace.call("read_bytes", {"path": path}, contract_name="sandbox")
+            assert not folder.secrets.heard(dumped(tool_result(reply)))
+            stream = reply.stream
+            if stream is not None:
+                data = stream.read(stream.left)
+                assert not folder.secrets.heard(data), path
+                assert len(data) == (folder.root / path).stat().st_size
+                given += 1
+        assert given == len(every) - len([path for path in STORED if not path.endswith(".eml")])
+
+
 def test_the_page_names_what_differs() -> None:
     page = " ".join(PAGE.read_text(encoding="utf-8").split())
     for words in DIFFER.values():

@@ -8,11 +8,13 @@ from __future__ import annotations
 import html
 import io
 import json
+import os
 import re
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlencode
 
@@ -24,6 +26,8 @@ from tests.lens.making import called, record, returned
 from tests.mcp.serving import ERAS, STATELESS, Stdio, client_meta, request
 from tests.server.http.serving import Agent, Answer, agent
 from tests.server.http.test_dashboard import get, signed_in
+from tests.server.ledger.postgres import programs, running
+from tests.suites import whole
 
 pytest.importorskip("detect_secrets", reason="needs the extra `audit`")
 
@@ -294,19 +298,19 @@ def test_nothing_that_waits_for_review_is_shown(world: World, capsys: pytest.Cap
     waiting = world.config.with_name("review.toml")
     settings = "[history]\nreview = true\nreview_in_dashboard = true\n"
     waiting.write_text(f'[secrets]\nmask = true\n{settings}[serve]\nauth = "required"\n', encoding="utf-8")
-    with agent(world.state, "--config", str(waiting), str(world.root)) as running:
-        listener = Listener(world, running)
+    with agent(world.state, "--config", str(waiting), str(world.root)) as served:
+        listener = Listener(world, served)
         work(listener)
         (own,) = listener.ask("GET", "/v1/review").json["sets"]
         listener.ask("GET", f"/v1/review/{own['id']}")
-        person = running.make_token("person", "--tool", "review")
+        person = served.make_token("person", "--tool", "review")
         headers = {"Content-Type": "application/json"}
         at = f"/v1/review/{own['id']}"
         for method, path in (("GET", "/v1/review"), ("GET", at), ("GET", f"{at}?path=conf.yaml")):
-            listener.hear(running.request(method, path, token=person))
-        listener.cookie = signed_in(running, person)
+            listener.hear(served.request(method, path, token=person))
+        listener.cookie = signed_in(served, person)
         assert listener.every_page("/ui/review", 20) > 1
-        accepted = running.request("POST", f"{at}/accept", b"{}", token=person, headers=headers)
+        accepted = served.request("POST", f"{at}/accept", b"{}", token=person, headers=headers)
         listener.hear(accepted)
         assert accepted.status == 200, accepted.body
     conf = (world.root / "conf.yaml").read_bytes()
@@ -331,3 +335,26 @@ def test_an_audit_prints_no_secret_that_it_finds(
     body = done.out.encode() + (page.read_bytes() if page.exists() else b"")
     world.require_silence(body, done.err.encode())
     assert b"secret" in body
+
+
+@whole
+@pytest.mark.xdist_group("postgres")
+@pytest.mark.skipif(programs() is None and "CI" not in os.environ, reason="needs PostgreSQL; CI has it")
+def test_nothing_is_kept_in_a_ledger_of_several_machines(world: World) -> None:
+    psycopg = pytest.importorskip("psycopg")
+    where = programs()
+    assert where is not None
+    with TemporaryDirectory(prefix="readroom-pg-") as folder, running(where, Path(folder)) as server:
+        config = world.config.with_name("several.toml")
+        config.write_text(f'{SETTINGS}[ledger]\nurl = "{server.url}"\n', encoding="utf-8")
+        with agent(world.state, "--config", str(config), str(world.root)) as served:
+            listener = Listener(world, served)
+            work(listener)
+            assert listener.every_page("/ui", 20) > 10
+        with psycopg.connect(server.url) as connection:
+            tables = connection.execute(
+                "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'"
+            ).fetchall()
+            rows = [connection.execute(f'SELECT * FROM "{name}"').fetchall() for (name,) in tables]
+    assert sum(map(len, rows)) > 10
+    world.require_silence(repr(rows).encode().replace(b"\x7f", b""))

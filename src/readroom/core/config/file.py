@@ -409,6 +409,7 @@ SECTIONS: Mapping[str, type[Section] | str] = {
     "history": HistorySection,
     "secrets": SecretsSection,
     "ledger": "readroom.server.ledger.settings:LedgerSection",
+    "otel": "readroom.server.otel.settings:OtelSection",
     "budget": "readroom.server.budgets:BudgetSection",
     "limits": LimitsSection,
 }

@@ -19,6 +19,7 @@ from readroom.core.secrets import SecretPolicy
 from readroom.core.session.index_files import IndexPolicy
 from readroom.core.session.journal import Journaling
 from readroom.core.session.meter import Metering
+from readroom.core.session.observer import Observing
 from readroom.core.stores.base import Store
 
 
@@ -41,6 +42,7 @@ class Settings(Struct, frozen=True):
         contracts: The settings of each contract.
         variables: Environment variables of contracts.
         secrets: Whether secrets are masked.
+        otel: Whether and where spans and metrics are sent; None sends nothing.
         others: Those of the other roots by name, where there are several.
     """
 
@@ -60,6 +62,7 @@ class Settings(Struct, frozen=True):
     history: HistoryPolicy = field(default_factory=lambda: HistoryPolicy(enabled=False))
     others: Mapping[str, Settings] = field(default_factory=dict)
     secrets: SecretPolicy = field(default_factory=SecretPolicy)
+    otel: Observing | None = None
 
 
 # -----------------------------------------------------------------------------

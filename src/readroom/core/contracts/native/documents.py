@@ -52,7 +52,7 @@ def render(result: ReadResult, document: ShownDocument, cap: Cap) -> Reply:
 
 def _header(result: ReadResult, document: ShownDocument, cap: Cap) -> str:
     digest = (result.content_hash or "")[: len("sha256:") + HASH_DIGITS]
-    return " | ".join([short(result.path, cap), _which(result, document), digest])
+    return " | ".join([short(result.path, cap), _which(result, document), *([digest] if digest else [])])
 
 
 def _which(result: ReadResult, document: ShownDocument) -> str:
@@ -113,6 +113,7 @@ def _beside(result: ReadResult) -> list[Aside]:
     """The calls for content that notes count."""
     words = {
         "counted": "The content that is not shown",
+        "formulas": "Its formulas",
         "stored": "Its stored form, for content without words",
     }
     return [Aside(words[item.what], item.request) for item in result.omitted if item.what in words]
