@@ -140,13 +140,11 @@ class CutZip(Struct):
 
         The record has a mark of its own, or none: then it is just before the next header.
         """
-        at: int | None = start
-        while (at := self._find(_BEHIND, at)) is not None:
+        for at in self._all(_BEHIND, start):
             is_marked = self.file.read_at(at, 4) == _DESCRIPTOR
             told = self._record(start, at, at + 4 if is_marked else None)
             if told is not None:
                 return told
-            at += 1
         return self._record(start, self.file.size, None)
 
     def _record(self, start: int, place: int, behind: int | None) -> tuple[int, int, int] | None:
@@ -177,14 +175,18 @@ class CutZip(Struct):
 
     def _count_inside(self, found: Found) -> None:
         """Say how many headers the bytes of a member have that is cut: of an archive in it, or of others."""
-        at, count = found.at + len(MARK), 0
-        while found.problem and (at := self._find(_HEADER, at)) is not None:
-            count, at = count + 1, at + 1
+        count = sum(1 for _ in self._all(_HEADER, found.at + len(MARK))) if found.problem else 0
         if count:
             headers = "header is" if count == 1 else "headers are"
             self.notes.append(f"{count:,} more {headers} in the bytes of its last member, and not listed")
 
     # --- searching ----------------------------------------------------------------------------------
+
+    def _all(self, mark: re.Pattern[bytes], at: int) -> Iterator[int]:
+        """The places of a mark from a place on."""
+        while (place := self._find(mark, at)) is not None:
+            yield place
+            at = place + 1
 
     def _find(self, mark: re.Pattern[bytes], at: int) -> int | None:
         """The place of a mark of four bytes from a place on; None if it does not come."""

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from msgspec import Struct, field
 
 from readroom.core.paths import BORDER
-from readroom.documents.formats import Unreadable, archives, macros, told, xml
+from readroom.documents.formats import OR_MEMBERS, Unreadable, archives, macros, told, xml
 from readroom.documents.formats.archives import Archive
 from readroom.documents.formats.compound import check_not_ole
 from readroom.documents.formats.elements import Element, local
@@ -87,7 +87,7 @@ def open_package(file: BinaryIO) -> Package:
         (relation for relation in _relations(archive, "").values() if relation.kind == "officeDocument"), None
     )
     if main is None or main.external:
-        raise Unreadable("it does not say which of its parts is the document", archives.OR_MEMBERS)
+        raise Unreadable("it does not say which of its parts is the document", OR_MEMBERS)
     unread = {archives.RECOVERED: None} if archive.is_recovered else {}
     return Package(archive, main.target, unread)
 

@@ -219,9 +219,9 @@ class _DocReader:
         anchors = {shape[:4]: place for place, shape in zip(shapes, drawn, strict=False)}
         start, length = self._text.places["drawings"]
         known = shapes_of.of_word(self._table[start : start + length])
-        for place, shape in zip(shapes, drawn, strict=False):
+        for hangs, shape in zip(shapes, drawn, strict=False):
             words = known.get(int.from_bytes(shape[:4], "little"), "")
-            self._drawn[place] = ", ".join(filter(None, (_size(shape), words))) or _UNDESCRIBED
+            self._drawn[hangs] = ", ".join(filter(None, (_size(shape), words))) or _UNDESCRIBED
         loose = []
         for at, box in enumerate(about):
             story = range(base + starts[at], base + starts[at + 1])
