@@ -127,7 +127,6 @@ def _secrets(totals: Totals, width: int, looked: bool) -> Iterator[str]:
 
 def _secret(secret: Secret) -> str:
     where, times = said.secret_places(secret), said.secret_times(secret)
-    by += f" and {len(secret.clients) - 3} more" if len(secret.clients) > 3 else ""
     return f"{plain(secret.what, 80)} in {where}: {times} ({said.secret_clients(secret)})"
 
 
