@@ -13,7 +13,7 @@ from itertools import islice
 
 import msgspec
 
-from readroom.core.context import Band, Course, Piece, course
+from readroom.core.context import Band, Course, Piece, band_of, course
 from readroom.core.quoting import plain
 from readroom.core.rows import FINDINGS, FindingKind
 from readroom.lens.evidence.tools import command_of
@@ -29,11 +29,6 @@ CALLS_LISTED = 150
 
 _STRETCHES = 3
 _COMMAND_CHARS = 100
-
-_BANDS: Mapping[str, Band] = {
-    "read": "files", "edit": "files", "write": "files", "search": "searches", "list": "searches",
-    "command": "commands",
-}  # fmt: skip
 
 _MARKS: Mapping[FindingKind, Band] = {"repeated": "repeats", "unused": "unused", "oversized": "unused"}
 
@@ -201,7 +196,7 @@ def _results(part: Audited, places: Mapping[int, int], ends: Mapping[int, int]) 
             taken = min(left, tokens)
             left -= taken
             yield Piece(band, taken, place + 1, last)
-        yield Piece(_BANDS.get(call.kind, "others"), left, place + 1, last)
+        yield Piece(band_of(call.kind), left, place + 1, last)
 
 
 def _rest(turns: list[Turn], results: list[Piece]) -> Iterator[Piece]:

@@ -63,7 +63,7 @@ _WORDS = frozenset(
         *("api", "v0", "ui", "static", "sign-in", "sign-out", "session", "calls", "call", "files", "file"),
         *("map", "findings", "ledger", "verify", "processes", "start", "list", "output", "signal"),
         *("tool-calls", "cancel", "history", "change", "diff", "undo", "forget"),
-        *("review", "accept", "reject"),
+        *("review", "accept", "reject", "refused", "money", "search"),
     )
 )
 _DEEPEST = 6
