@@ -226,6 +226,11 @@ class MemberStore(Struct, dict=True):
     _outer: list[Guard] = field(default_factory=list)
 
     @property
+    def is_cut(self) -> bool:
+        """Whether members may be missing."""
+        return self.origin.container.is_cut
+
+    @property
     def name(self) -> str:
         """The archive."""
         return self.origin.path

@@ -165,6 +165,7 @@ class Container(Struct, frozen=True):
         left_out: Names, as stored, that cannot be names inside the archive, the first of them.
         left_out_count: Their number.
         notes: Further remarks on the archive, each a clause.
+        is_cut: Whether members may be missing that it had.
     """
 
     form: str
@@ -174,6 +175,7 @@ class Container(Struct, frozen=True):
     left_out: tuple[str, ...] = ()
     left_out_count: int = 0
     notes: tuple[str, ...] = ()
+    is_cut: bool = False
 
 
 NAMED_LEFT_OUT = 5

@@ -11,8 +11,9 @@ from readroom.core.errors import BadPath, BucketCannot, NotAFile, NotAFolder, No
 from readroom.core.limits import BLOCK_BYTES
 from readroom.core.lru import LruCache
 from readroom.core.paths import ROOT, WorkPath, basename, join, parent
-from readroom.core.stores.base import Change, Leftover, MakeEntry, PutFile, RemoveEntry
+from readroom.core.stores.base import Change, Leftover, MakeEntry, PutFile, PutTree, RemoveEntry, RenameEntry
 from readroom.core.stores.bucket import names as keys
+from readroom.core.stores.bucket import single
 from readroom.core.stores.bucket.address import BucketAddress
 from readroom.core.stores.bucket.client import Beyond, Client, Meta, Missing
 from readroom.core.stores.bucket.folder import PAGE, BucketFolder, folder_stat
@@ -124,27 +125,35 @@ class BucketStore:
 
     def commit(self, changes: Sequence[Change], ready: Callable[[], None]) -> Sequence[Sequence[Warn]]:
         """Make one change; several are refused, since a bucket cannot make them all or none."""
-        if len(changes) != 1:
+        change = single.essential(self, changes)
+        if change is None:
             several = "Send them one by one: each of them is made or not."
             raise BucketCannot(changes[0].place.real, "make several changes", several)
-        (change,) = changes
+        warnings = self._made(change, ready)
+        return [warnings if one is change else () for one in changes]
+
+    def _made(self, change: Change, ready: Callable[[], None]) -> Sequence[Warn]:
         place = change.place
         assert isinstance(place, BucketPlace)
         match change:
             case PutFile(_, pieces, over):
-                return [place.put(pieces, over, ready)]
+                return place.put(pieces, over, ready)
             case RemoveEntry(_, found, expected) if found.kind is EntryKind.FILE:
                 ready()
                 place.remove(expected)
+            case RemoveEntry(_, _, _, inside):
+                single.remove(self, place, inside, ready)
+            case PutTree(_, entries):
+                return single.bring_back(self, place, entries, ready)
+            case RenameEntry():
+                return self.carry(change, ready)
             case MakeEntry():
                 ready()
                 if not self.has_folder(place.real):
                     place.make()
             case _:
-                raise BucketCannot(
-                    place.real, "rename, link or remove a folder", "Change its files one by one."
-                )
-        return [()]
+                raise BucketCannot(place.real, "make a link", "Write a file.")
+        return ()
 
     def recover(self) -> Sequence[Leftover]:
         """Nothing: each change is one request."""
@@ -178,6 +187,10 @@ class BucketStore:
             missing.insert(0, above)
             above = parent(above)
         return missing
+
+    def carry(self, change: RenameEntry, ready: Callable[[], None]) -> Sequence[Warn]:
+        """Move a file: for a moment both names are there."""
+        return single.move(self, change, ready)
 
     def version_of(self, key: str, meta: Meta) -> Version:
         """The version of a state of an object."""
