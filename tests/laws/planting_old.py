@@ -109,7 +109,7 @@ def _old_slides(places: Iterable[str]) -> bytes:
     streams = (
         {"\x05SummaryInformation": compounds.summary(subject=mark("subject"))} if "subject" in wanted else {}
     )
-    return compounds.slides(pages, beside, notes, **streams)
+    return compounds.slides(pages, beside, notes, (), **streams)
 
 
 OLD_SLIDES = Format(

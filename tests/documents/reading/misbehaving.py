@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
+import struct
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -33,7 +34,7 @@ class _Said:
 
 
 def open_document(file: BinaryIO) -> Document:
-    what, target, *_ = file.read().decode().split("\n")
+    what, target, *_ = file.read(100).decode().split("\n")
     return _Said(lambda: _ACTS[what](target))
 
 
@@ -70,6 +71,18 @@ def _babble(count: str) -> None:
             continue
 
 
+def _want(what: str) -> None:
+    """Ask for bytes of the document again and again, and never take them."""
+    offset, size = what.split()
+    answer = b'{"type":"Wanted","offset":%s,"size":%s}' % (offset.encode(), size.encode())
+    while True:
+        for fd in range(3, 64):
+            try:
+                os.write(fd, struct.pack("!II", len(answer), 0) + answer)
+            except OSError:
+                continue
+
+
 _ACTS: dict[str, Callable[[str], object]] = {
     "read": _read,
     "write": _write,
@@ -82,5 +95,6 @@ _ACTS: dict[str, Callable[[str], object]] = {
     "spin": _spin,
     "crash": lambda signal: os.kill(os.getpid(), int(signal)),
     "babble": _babble,
+    "want": _want,
     "exit": lambda code: os._exit(int(code)),
 }

@@ -10,17 +10,20 @@ import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from readroom.core.deadline import Deadline
 from readroom.core.errors import Cancelled, TimedOut
 from readroom.core.kernel import landlock
+from readroom.core.limits import SMALL_FILE_BYTES
 from readroom.core.paths import WorkPath
 from readroom.core.stores.base import Source
 from readroom.core.stores.local import LocalStore
 from readroom.core.stores.memory import MemoryStore
 from readroom.documents.formats import Part, Unreadable
+from readroom.documents.formats.protocol import RANGE_BYTES
 from readroom.documents.reading.extractor import DOCUMENT_CHILD_BYTES, Extractor
 
 MODULE = "tests.documents.reading.misbehaving"
@@ -165,3 +168,65 @@ def test_a_document_in_memory_is_read_too() -> None:
             assert extractor.part(1, None, Deadline(20)).lines == ["done: 10"]
         finally:
             extractor.close()
+
+
+class Far:
+    """A document of which each read may be a request."""
+
+    far = True
+
+    def __init__(self, what: str) -> None:
+        self._data = what.encode() + b"\n" * (2 * SMALL_FILE_BYTES)
+        self.size = len(self._data)
+        self.real = WorkPath("d")
+        self.read: list[tuple[int, int]] = []
+
+    def fileno(self) -> None:
+        return None
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        self.read.append((offset, size))
+        return self._data[offset : offset + size]
+
+
+def far_attempt(source: Far, seconds: float) -> Part:
+    extractor = Extractor(cast("Source", source), MODULE)
+    try:
+        extractor.opened(Deadline(seconds))
+        return extractor.part(1, None, Deadline(seconds))
+    finally:
+        extractor.close()
+        assert not _runs(extractor.pid)
+
+
+def test_of_a_far_document_only_what_it_asks_for_is_read() -> None:
+    source = Far("eat\n10\n")
+    assert far_attempt(source, 20).lines == ["done: 10"]
+    assert sum(size for _, size in source.read) < SMALL_FILE_BYTES
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        "-1 10",
+        "0 0",
+        "0 -5",
+        f"0 {RANGE_BYTES + 1}",
+        f"{2 * SMALL_FILE_BYTES} {RANGE_BYTES}",
+        "9e9 1",
+        '"" 1',
+    ],
+)
+def test_it_gets_no_other_bytes_than_those_of_the_document(wanted: str) -> None:
+    with pytest.raises(Unreadable, match="no usable answer"):
+        far_attempt(Far(f"want\n{wanted}\n"), 20)
+
+
+def test_a_document_in_a_file_is_not_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(Unreadable, match="no usable answer"):
+        attempt(tmp_path, "want", "0 10")
+
+
+def test_what_asks_and_takes_nothing_is_ended_by_the_clock() -> None:
+    with pytest.raises(TimedOut):
+        far_attempt(Far(f"want\n0 {RANGE_BYTES}\n"), 2)

@@ -41,7 +41,8 @@ from readroom.core.policy.rules import Layer
 from readroom.core.policy.rules.terms import NO_TERMS, Terms
 from readroom.core.session.caches import OutlineCache, TextCache
 from readroom.core.session.index_cache import IndexCache
-from readroom.core.values import Cap, ReadRequest, ReadResult, Request, Result
+from readroom.core.stores.spending import counting
+from readroom.core.values import Cap, ListResult, ReadRequest, ReadResult, Request, Result
 from readroom.core.values.changes import WriteRequest
 from readroom.core.values.commands import RunRequest, RunResult, StartRequest
 from readroom.core.values.files import Warn
@@ -127,6 +128,20 @@ class Engine:
         """
         if self._closed:
             raise errors.Closed
+        with counting() as cost:
+            performed = self._perform(request, cap, deadline, caller, steps, terms, origin)
+        return cost.told(performed) if isinstance(performed, ReadResult | ListResult) else performed
+
+    def _perform(
+        self,
+        request: Request,
+        cap: Cap,
+        deadline: Deadline,
+        caller: Caller,
+        steps: Steps,
+        terms: Terms,
+        origin: tuple[str, str],
+    ) -> Result:
         self.services.guard.store.require_root()
         self._half_done += map(about, self.services.guard.store.recover())
         services, verb = self._services(terms, request, caller), BY_REQUEST[type(request)]

@@ -27,7 +27,8 @@ from readroom.core.limits import BLOCK_BYTES, HEAD_BYTES
 from readroom.core.limits.files import TURN_S
 from readroom.core.lru import LruCache
 from readroom.core.paths import WorkPath
-from readroom.core.stores.base import Source
+from readroom.core.stores.base import Source, is_far
+from readroom.core.stores.spending import COUNTED_BYTES, spending
 from readroom.core.text.encodings import Encoding
 from readroom.core.text.line_index import Counter, LineIndex, Pass, Shrunk, index_of
 from readroom.core.values import Packed, Stat, Version, Warn
@@ -108,7 +109,7 @@ class Expansion:
     Attributes:
         consumed: Bytes of the compressed file that were read.
         done: Whether all of it was read.
-        digits: The hash of the compressed file; empty until it is done.
+        digits: The hash of the compressed file; empty until it is done, and if its rest was not fetched.
         stopped: A warning that says why content is missing; None if it is complete.
     """
 
@@ -124,11 +125,12 @@ class Expansion:
         self._digest = hashlib.sha256()
         self._indexes: dict[Encoding, LineIndex] = {}
         self._lock = threading.Lock()
+        self._left = False
 
     @property
     def digits(self) -> str:
-        """The hash of the compressed file, 64 hex digits; empty until all of it was read."""
-        return self._digest.hexdigest() if self.done else ""
+        """The hash of the compressed file, 64 hex digits; empty if not all of it was read."""
+        return self._digest.hexdigest() if self.done and not self._left else ""
 
     def head(self) -> bytes:
         """The first bytes of the content."""
@@ -171,8 +173,9 @@ class Expansion:
                 self._break_off(broken.problem, size, raw.size)
             except _Enough as enough:
                 self.stopped = Warn("expansion_limit", f"{enough}; the rest cannot be read here")
-        # Read to the end even what is not expanded: the hash covers the whole file.
-        self.done = not data
+        # Read to the end even what is not expanded, unless that costs: the hash covers the whole file.
+        self._left = self.stopped is not None and is_far(raw) and self.consumed < raw.size
+        self.done = not data or self._left
 
     def _take(self, piece: bytes) -> None:
         room = self._maximum - self.spool.size
@@ -341,7 +344,8 @@ class Expansions:
             expansion.advance(raw, deadline, HEAD_BYTES)
             _require(expansion, wanted)
             try:
-                expansion.advance(raw, deadline)
+                with spending(most_bytes=COUNTED_BYTES):
+                    expansion.advance(raw, deadline)
             finally:
                 self._kept.put(key, expansion)  # with its present size; the next call continues
         except TimedOut as error:

@@ -10,15 +10,16 @@ May be touched: freely.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
 from readroom.core.errors import TransferLimit
-from readroom.core.values import FindResult, GrepResult
+from readroom.core.values import FindResult, GrepResult, ListResult, ReadResult
 from readroom.core.values.files import Warn
 
 CALL_REQUESTS: Final = 500
@@ -27,22 +28,28 @@ CALL_REQUESTS: Final = 500
 CALL_BYTES: Final = 64 * 1024 * 1024
 """Bytes that one search fetches: some seconds."""
 
+FETCHED_BYTES: Final = 16 * 1024 * 1024
+"""Bytes that one call keeps to look at them again."""
+
 COUNTED_BYTES: Final = 256 * 1024 * 1024
-"""Bytes in which one read counts lines to get to a page; the same call continues from there."""
+"""Bytes in which one read counts lines to get to a page, and the same call continues from there; also the
+most that is fetched of a document or an archive for one call."""
 
 
-_R = TypeVar("_R", GrepResult, FindResult)
+_R = TypeVar("_R", bound=GrepResult | FindResult | ListResult | ReadResult)
 
 
 class Spending:
     """The cost of a call so far, and the most that it may cost."""
 
-    __slots__ = ("above", "most_bytes", "most_requests", "received", "requests")
+    __slots__ = ("above", "bound", "is_call", "most_bytes", "most_requests", "received", "requests")
 
     def __init__(self, most_requests: int, most_bytes: int, above: Spending | None = None) -> None:
         self.most_requests = most_requests
         self.most_bytes = most_bytes
         self.above = above
+        self.bound: Spending | None = self
+        self.is_call = False
         self.requests = 0
         self.received = 0
 
@@ -64,18 +71,50 @@ class Spending:
 
     def told(self, result: _R) -> _R:
         """The result with a warning of what it cost, and may cost at most; as it is if it cost nothing."""
-        if not self.requests:
+        if not self.requests or self.bound is None or any(warn.code == "cost" for warn in result.warnings):
             return result
         used = f"{self.requests:,} requests and {self.received:,} bytes"
-        most = f"at most {self.most_requests:,} and {self.most_bytes:,} a call"
+        most = f"at most {self.bound.most_requests:,} and {self.bound.most_bytes:,} a call"
         return replace(result, warnings=[*result.warnings, Warn("cost", f"{used} of {most}")])
 
 
 _CURRENT: ContextVar[Spending | None] = ContextVar("readroom_spending", default=None)
 
+
+class Fetched:
+    """Contents that a call has fetched and may look at again: a ranking opens each file three times."""
+
+    __slots__ = ("_left", "_parts")
+
+    def __init__(self) -> None:
+        self._left = FETCHED_BYTES
+        self._parts: dict[tuple[object, ...], Any] = {}
+
+    def get(self, key: tuple[object, ...]) -> Any:
+        """What was put under that key; None if it was not, or too much was put before."""
+        return self._parts.get(key)
+
+    def put(self, key: tuple[object, ...], part: object, size: int) -> None:
+        """Keep a part of so many bytes, if there is room."""
+        if size <= self._left:
+            self._left -= size
+            self._parts[key] = part
+
+    def forget(self, key: tuple[object, ...]) -> None:
+        """Drop what was put under that key."""
+        self._parts.pop(key, None)
+
+
+_FETCHED: ContextVar[Fetched | None] = ContextVar("readroom_fetched", default=None)
+
 CHECKED_LATER: ContextVar[bool] = ContextVar("readroom_checked_later", default=False)
 """Whether a file may be opened as it was last seen: the caller asks for `Source.current` before it uses what
 it has read, and begins again when that is another version."""
+
+
+def fetched() -> Fetched | None:
+    """The contents that the running call has fetched; None if nothing bounds it."""
+    return _FETCHED.get()
 
 
 def current() -> Spending | None:
@@ -88,11 +127,36 @@ def spending(most_bytes: int | None = None, *, share: float = 1.0) -> Iterator[S
     """Count what is done inside, and bound it, by a share of a call's bound; also by the bound outside."""
     size = CALL_BYTES if most_bytes is None else most_bytes
     own = Spending(int(CALL_REQUESTS * share), int(size * share), _CURRENT.get())
+    token, kept = _CURRENT.set(own), _FETCHED.set(_FETCHED.get() or Fetched())
+    try:
+        yield own
+    finally:
+        _CURRENT.reset(token)
+        _FETCHED.reset(kept)
+
+
+@contextmanager
+def counting() -> Iterator[Spending]:
+    """Count what a whole call costs, without a bound; the reply says it if the call used `reading`."""
+    own = Spending(sys.maxsize, sys.maxsize, _CURRENT.get())
+    own.bound, own.is_call = None, True
     token = _CURRENT.set(own)
     try:
         yield own
     finally:
         _CURRENT.reset(token)
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Bound the read of a document or an archive, which may need any part of it; the reply says its cost."""
+    with spending(most_bytes=COUNTED_BYTES) as own:
+        call = own.above
+        while call is not None and not call.is_call:
+            call = call.above
+        if call is not None:
+            call.bound = own
+        yield
 
 
 @contextmanager

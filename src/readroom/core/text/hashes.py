@@ -10,7 +10,7 @@ from readroom.core.deadline import Deadline
 from readroom.core.errors import BadValue
 from readroom.core.limits import BLOCK_BYTES
 from readroom.core.text.line_index import Shrunk
-from readroom.core.values import Bytes
+from readroom.core.values import Bytes, Version
 
 PREFIX = "sha256:"
 MIN_DIGITS = 12
@@ -35,6 +35,19 @@ def parse_hash(argument: str, value: str, otherwise: str = "") -> str:
 def full(digits: str) -> str:
     """The hash with its prefix, as in facts."""
     return PREFIX + digits
+
+
+_OF_STATE = "state:"
+
+
+def of_state(version: Version) -> str:
+    """An identity in place of the digits of a file that is never read as a whole."""
+    return _OF_STATE + hashlib.sha256(repr(version).encode()).hexdigest()
+
+
+def shown(digits: str) -> str | None:
+    """The hash with its prefix; None if these are no digits of a hash."""
+    return None if not digits or digits.startswith(_OF_STATE) else full(digits)
 
 
 # -----------------------------------------------------------------------------

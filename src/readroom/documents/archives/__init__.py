@@ -41,6 +41,12 @@ from readroom.documents.archives.store import Contents, MemberStore, Origin
 from readroom.documents.containers import HEAD_BYTES, form_of, open_container, recognise
 from readroom.documents.containers.members import BadContainer, Container
 from readroom.documents.limits import CONTAINER_NAME_BYTES, CONTAINER_NAME_DEPTH
+from readroom.documents.reading.fetching import fetching
+
+_UNPACKED = (
+    "Its list of members is not in one place: ask the user to unpack it, or to pack it as a ZIP, of which "
+    "only the list and the members that are asked for are fetched."
+)
 
 _NAMED_PROBLEMS = 5
 """Reasons for unreadable members that a listing names."""
@@ -48,6 +54,11 @@ _NAMED_PROBLEMS = 5
 
 def perform(services: Services, job: Job[values.Request], act: Act) -> values.Result:
     """Perform a request with `act`, inside the archive that its path leads into, if any. Raises Protected."""
+    with fetching():
+        return _inside(services, job, act)
+
+
+def _inside(services: Services, job: Job[values.Request], act: Act) -> values.Result:
     guard, request = services.guard, job.request
     if is_edit(request):
         _require_outside(services, request, job.deadline)
@@ -79,6 +90,13 @@ def instead(
     services: Services, job: Job[values.Request], act: Act, error: errors.Binary | errors.NotAFolder
 ) -> values.Result:
     """List a file that proved to be an archive; raise an error if it was to be read."""
+    with fetching():
+        return _instead(services, job, act, error)
+
+
+def _instead(
+    services: Services, job: Job[values.Request], act: Act, error: errors.Binary | errors.NotAFolder
+) -> values.Result:
     request = job.request
     if BY_REQUEST[type(request)].in_archives != "inside":
         raise error
@@ -300,6 +318,9 @@ class Archives:
             ) from None
         except OSError as error:
             raise errors.store_failure(error, path) from None
+        if isinstance(expanded.out_of_time, errors.TransferLimit):
+            advice = f"{expanded.consumed:,} of {source.size:,} bytes were read; the same call continues."
+            raise errors.TransferLimit(advice=advice, bound=expanded.out_of_time.bound)
         if expanded.out_of_time is not None:
             raise expanded.out_of_time
         container = self._container(source, expanded, path, deadline, is_one=True)
@@ -327,6 +348,8 @@ class Archives:
                 advice = "Ask the user to unpack it."
                 raise errors.EncryptedDocument(path, "archive", error.problem, advice) from None
             raise errors.BrokenData(path, "archive", source.size, error.problem) from None
+        except errors.TransferLimit as error:
+            raise errors.TransferLimit(advice=_UNPACKED, bound=error.bound) from None
         if made is not None:
             # Without its source, which is closed at the end of the call.
             self._kept.put(key, made)

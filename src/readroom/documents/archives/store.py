@@ -26,7 +26,7 @@ from readroom.core.paths import BORDER, WorkPath, join
 from readroom.core.policy.guard import Guard
 from readroom.core.quoting import quote
 from readroom.core.session.expansions import TempSpool
-from readroom.core.stores.base import Change, Leftover, Source, WriteTarget
+from readroom.core.stores.base import Change, Leftover, Source, WriteTarget, is_far
 from readroom.core.stores.promises import Promises
 from readroom.core.values import Bytes, Entry, EntryKind, ListRequest, Names, Stat, Version
 from readroom.core.values.files import Warn
@@ -426,9 +426,8 @@ class MemberSource(Closeable):
 
     def __init__(self, real: WorkPath, stat: Stat, version: Version, data: Bytes, archive: Source) -> None:
         self.real = real
-        self.stat = stat
-        self.version = version
-        self.size = data.size
+        self.stat, self.version, self.size = stat, version, data.size
+        self.far = isinstance(data, Slice) and is_far(data.base)
         self._data = data
         self._archive = archive
         self._fd = -1

@@ -24,6 +24,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.core.formats.compressed import Compression
+from readroom.core.stores.base import is_far
 from readroom.core.text import encodings
 from readroom.core.values import Bytes
 from readroom.documents.containers.cut_zips import MARK, CutZip, Found
@@ -87,6 +88,9 @@ _DESCRIPTOR = 24
 
 _GAPS = 1_000
 """Maximum headers read to find gaps between members; most archives need none."""
+
+_FAR_GAPS, _FAR_GAP_BYTES = 8, 1024
+"""The same where each is a request, and how many more bytes there a gap has than a name."""
 
 
 def open_zip(file: Bytes, check: Callable[[], object]) -> Container:
@@ -198,7 +202,7 @@ def _directory(file: Bytes) -> tuple[int, int, int, int]:
 
 
 def _last_end(tail: bytes) -> tuple[int | None, bool]:
-    """Offset of the end record, and whether nothing is behind it: the last such one, else the last one."""
+    """Offset of the end record, and whether nothing follows it: the last such one, else the last one."""
     at = last = tail.rfind(b"PK\5\6")
     while at >= 0:
         if len(tail) - at >= _END.size and at + _END.size + _END.unpack_from(tail, at)[7] == len(tail):
@@ -365,9 +369,10 @@ def _unnamed(file: Bytes, members: list[Member], directory: int) -> list[str]:
     if front:
         notes.append(f"{front:,} bytes before its first member are not read")
     between = looked = 0
+    most, least = (_FAR_GAPS, _FAR_GAP_BYTES) if is_far(file) else (_GAPS, 0)
     ends = [at for at, _, _ in places[1:]] + [directory]
     for (at, packed, name), end in zip(places, ends, strict=False):
-        if end - at - _LOCAL.size - packed <= name or looked == _GAPS:
+        if end - at - _LOCAL.size - packed <= name + least or looked == most:
             continue
         looked += 1
         header = file.read_at(at, _LOCAL.size)

@@ -58,6 +58,16 @@ class Refused(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True)
     no_column: bool = False
 
 
-Answer: TypeAlias = Opened | Extracted | Refused
+class Wanted(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):
+    """Bytes of the document that it needs before it can answer; exactly these are sent to it."""
+
+    offset: int
+    size: int
+
+
+RANGE_BYTES = 256 * 1024
+"""The most that is wanted at once."""
+
+Answer: TypeAlias = Opened | Extracted | Refused | Wanted
 
 DECODER: msgspec.json.Decoder[Answer] = msgspec.json.Decoder(Answer)

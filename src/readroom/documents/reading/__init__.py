@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from readroom.core.engine.read.window import hidden_in_page, rest_from
 from readroom.core.engine.services import Job, Services
-from readroom.core.errors import BadDocument, BadRange, EncryptedDocument, TimedOut
+from readroom.core.errors import BadDocument, BadRange, EncryptedDocument, TimedOut, TransferLimit
 from readroom.core.errors.usage import negative_limit, past_column
 from readroom.core.formats.kinds import Recognised, default_lines
 from readroom.core.limits import MAX_WARNINGS, Limits
@@ -45,6 +45,7 @@ from readroom.documents.formats.page_ranges import Pick
 from readroom.documents.limits import DOCUMENT_IMAGES, DOCUMENT_PATIENCE
 from readroom.documents.reading import beside
 from readroom.documents.reading.cache import DocumentCache, Reading
+from readroom.documents.reading.fetching import fetching, too_much
 from readroom.documents.reading.parts import PartContent, PartLines, Parts, region_of
 from readroom.documents.reading.withheld import denied_in
 
@@ -80,8 +81,11 @@ def read_document(
     denies = denied_in(services.guard, source, request.path)
     documents = services.documents()
     assert isinstance(documents, DocumentCache)
-    with documents.open(source, recognised.format, within, denies, eager=known is None) as reading:
-        base = ReadResult(request.path, Kind.DOCUMENT, source.size, hashes.full(reading.digits))
+    with (
+        fetching(),
+        documents.open(source, recognised.format, within, denies, eager=known is None) as reading,
+    ):
+        base = ReadResult(request.path, Kind.DOCUMENT, source.size, hashes.shown(reading.digits))
         if known is not None and reading.digits.startswith(known):
             return replace(base, not_modified=True)
         return _Shown(reading, recognised, services.limits, job, base).result()
@@ -463,8 +467,10 @@ class _Shown:
             path, kind, problem, error.advice or OTHER_COPY, part=number, next_request=neighbour
         )
 
-    def _slow(self, number: int, error: TimedOut) -> BadDocument:
+    def _slow(self, number: int, error: TimedOut) -> BadDocument | TransferLimit:
         spent = " of processor time" if error.processor else ", on a machine that is busy with other work"
+        if isinstance(error, TransferLimit):
+            return too_much(f"{self._unit} {number}", error, self._beside(number))
         problem = f"{self._unit} {number} takes more than {error.seconds:g} s{spent}"
         advice = "Read other parts of it, or ask for an export as text."
         neighbour = self._beside(number)

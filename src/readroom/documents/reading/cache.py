@@ -20,12 +20,12 @@ from readroom.core.formats.registry import table
 from readroom.core.limits.outline import LARGE_MEMORY_KIB
 from readroom.core.lru import LruCache
 from readroom.core.stores.base import Source
-from readroom.core.text.hashes import digits_of
+from readroom.core.text.hashes import digits_of, of_state
 from readroom.core.values import Version
 from readroom.documents.formats import Area, Part
 from readroom.documents.formats.protocol import Opened
 from readroom.documents.limits import DOCUMENT_CHILD_CPU_S
-from readroom.documents.reading.extractor import Extractor
+from readroom.documents.reading.extractor import Extractor, is_read_by_ranges
 from readroom.documents.reading.withheld import Denies, Withheld
 
 _PartKey: TypeAlias = tuple[str, str, int, Area | None, bool]
@@ -146,6 +146,8 @@ class DocumentCache:
         known = self._hashes.get(source.version)
         if known is not None:
             return known
+        if is_read_by_ranges(source):
+            return of_state(source.version)
         digits = digits_of(source, deadline)
         if source.current() == source.version:
             self._hashes.put(source.version, digits)
@@ -233,7 +235,10 @@ class Reading:
 
     @property
     def digits(self) -> str:
-        """The SHA-256 of its bytes, in hex. Raises Shrunk if it became shorter while it was read."""
+        """The SHA-256 of its bytes, in hex; of one that is read by ranges, what stands for it.
+
+        Raises Shrunk if it became shorter while it was read.
+        """
         if self._digits is None:
             if self._eager and not self._room._knows(self._source.version):
                 self._start()
@@ -306,6 +311,8 @@ class Reading:
             self._is_open = False
         else:
             (self._extractor, self._opened), self._is_open = idle, True
+            if self._extractor.source is not None:
+                self._extractor.source = self._source
         return self._extractor
 
     def _running(self) -> tuple[Extractor, Opened]:

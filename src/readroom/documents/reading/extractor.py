@@ -26,13 +26,15 @@ import msgspec
 from msgspec.structs import astuple, replace
 
 from readroom.core.deadline import Deadline
-from readroom.core.errors import StoreFailed, TimedOut
-from readroom.core.limits import BLOCK_BYTES
+from readroom.core.errors import StoreFailed, TimedOut, TransferLimit
+from readroom.core.limits import BLOCK_BYTES, SMALL_FILE_BYTES
 from readroom.core.limits.files import CLOCK_S
-from readroom.core.stores.base import Source
+from readroom.core.stores.base import Source, is_far
+from readroom.core.stores.spending import COUNTED_BYTES
+from readroom.core.text.line_index import Shrunk
 from readroom.documents import limits
 from readroom.documents.formats import Area, Encrypted, NoSuchColumn, Part, Picture, Unreadable, protocol
-from readroom.documents.formats.protocol import Extracted, Opened, Refused
+from readroom.documents.formats.protocol import RANGE_BYTES, Extracted, Opened, Refused, Wanted
 from readroom.documents.reading import worker
 
 _ENDED = "the program that reads it crashed: the file is broken, or takes too much memory"
@@ -55,7 +57,10 @@ DOCUMENT_PICTURES_BYTES = 32 * 1024 * 1024
 class Extractor:
     """A document in a process of its own. For one caller at a time.
 
-    `alive` is whether it can be asked: after anything but an answer it cannot.
+    Attributes:
+        alive: Whether it can be asked: after anything but an answer it cannot.
+        source: The document, if the process asks for its bytes; None if it has them. Another opening of the
+            same state may take its place.
     """
 
     def __init__(
@@ -73,6 +78,7 @@ class Extractor:
         processor time after which the kernel ends it. Raises StoreFailed.
         """
         self.alive = True
+        self.source = source if is_read_by_ranges(source, module) else None
         self._most_s = math.ceil(most_s)
         self._process = _start(source, module, argument, memory_bytes, self._most_s)
         self._charged = 0.0
@@ -138,13 +144,10 @@ class Extractor:
     def _answer(self, kind: type[_A], deadline: Deadline) -> tuple[_A, bytes]:
         forget = deadline.on_cancel(self._process.kill)
         try:
-            sizes = self._exactly(protocol.LENGTHS.size, deadline)
-            size, blob_size = protocol.LENGTHS.unpack(sizes)
-            if size > DOCUMENT_ANSWER_BYTES or blob_size > DOCUMENT_PICTURES_BYTES:
-                raise Unreadable(_NO_ANSWER, "")
-            data = self._exactly(size, deadline)
-            blob = self._exactly(blob_size, deadline)
-            answer = _decoded(data)
+            answer, blob = self._received(deadline)
+            while isinstance(answer, Wanted):
+                self._serve(answer, deadline)
+                answer, blob = self._received(deadline)
         except BaseException:
             self.close()
             raise
@@ -158,6 +161,51 @@ class Extractor:
             raise Unreadable(_NO_ANSWER, "")
         return answer, blob
 
+    def _received(self, deadline: Deadline) -> tuple[protocol.Answer, bytes]:
+        sizes = self._exactly(protocol.LENGTHS.size, deadline)
+        size, blob_size = protocol.LENGTHS.unpack(sizes)
+        if size > DOCUMENT_ANSWER_BYTES or blob_size > DOCUMENT_PICTURES_BYTES:
+            raise Unreadable(_NO_ANSWER, "")
+        data = self._exactly(size, deadline)
+        return _decoded(data), self._exactly(blob_size, deadline)
+
+    def _serve(self, wanted: Wanted, deadline: Deadline) -> None:
+        """Send the bytes that it wants, and only bytes of the document.
+
+        Raises Shrunk, and what reading raises.
+        """
+        source, at, size = self.source, wanted.offset, wanted.size
+        if source is None or not 0 < size <= RANGE_BYTES or not 0 <= at <= source.size - size:
+            raise Unreadable(_NO_ANSWER, "")
+        data = memoryview(source.read_at(at, size))
+        if len(data) < size:
+            raise Shrunk
+        pipe = self._process.stdin
+        assert pipe is not None
+        os.set_blocking(pipe.fileno(), False)  # it may never take them
+        waiting = select.poll()
+        waiting.register(pipe, select.POLLOUT)
+        try:
+            while data:
+                self._watch(deadline)
+                if waiting.poll(self._patience(deadline)):
+                    data = data[os.write(pipe.fileno(), data) :]
+        except OSError:
+            deadline.check()
+            raise Unreadable(_ENDED, "") from None
+        finally:
+            os.set_blocking(pipe.fileno(), True)
+
+    def _watch(self, deadline: Deadline) -> None:
+        deadline.check()
+        self._charge(deadline)
+
+    @staticmethod
+    def _patience(deadline: Deadline) -> float:
+        """Milliseconds to wait until the deadline is looked at again."""
+        left = deadline.remaining
+        return 1000 * (CLOCK_S if left is None else min(CLOCK_S, left))
+
     def _exactly(self, size: int, deadline: Deadline) -> bytes:
         out = self._process.stdout
         assert out is not None
@@ -165,11 +213,8 @@ class Extractor:
         waiting.register(out, select.POLLIN)
         received = bytearray()
         while len(received) < size:
-            deadline.check()
-            self._charge(deadline)
-            left = deadline.remaining
-            patience = CLOCK_S if left is None else min(CLOCK_S, left)
-            if not waiting.poll(patience * 1000):
+            self._watch(deadline)
+            if not waiting.poll(self._patience(deadline)):
                 continue
             data = os.read(out.fileno(), min(BLOCK_BYTES, size - len(received)))
             if not data:
@@ -301,7 +346,9 @@ def _start(
     source: Source, module: str, argument: str, memory_bytes: int, most_s: int
 ) -> subprocess.Popen[bytes]:
     descriptor = source.fileno()
-    fd = _copied(source) if descriptor is None else descriptor
+    fd = descriptor
+    if fd is None:
+        fd = None if is_read_by_ranges(source, module) else _copied(source)
     nothing = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
     paths = [path for path in sys.path if os.path.isabs(path)]
     order = worker.Order(
@@ -310,6 +357,7 @@ def _start(
         module=module,
         argument=argument,
         file=fd,
+        size=source.size,
         memory_bytes=memory_bytes,
         cpu_s=most_s,
         files=DOCUMENT_CHILD_FILES,
@@ -326,7 +374,7 @@ def _start(
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=nothing,
-            pass_fds=[fd],
+            pass_fds=[] if fd is None else [fd],
             cwd="/",
             env={},
             bufsize=0,
@@ -336,7 +384,7 @@ def _start(
         raise StoreFailed(source.real, problem) from None
     finally:
         os.close(nothing)
-        if descriptor is None:
+        if descriptor is None and fd is not None:
             os.close(fd)
     assert process.stdin is not None
     with contextlib.suppress(OSError):  # its end is noticed at the next request
@@ -344,8 +392,23 @@ def _start(
     return process
 
 
+_NEEDS_FILE = frozenset(("readroom.documents.data.sqlite", "readroom.documents.large"))
+"""Modules that need a file of the system."""
+
+
+def is_read_by_ranges(source: Source, module: str = "") -> bool:
+    """Whether the process asks for the bytes that it needs: a file that is not small, where reading costs."""
+    return is_far(source) and source.size > SMALL_FILE_BYTES and module not in _NEEDS_FILE
+
+
 def _copied(source: Source) -> int:
-    """A descriptor of a copy, for a document that is not in a file."""
+    """A descriptor of a copy, for a document that is not in a file.
+
+    Raises TransferLimit, and what reading raises.
+    """
+    if is_far(source) and source.size > COUNTED_BYTES:
+        advice = "All of it would be needed: ask the user for a copy in a folder, or for an export as text."
+        raise TransferLimit(advice=advice, bound=f"{COUNTED_BYTES:,} bytes")
     if hasattr(os, "memfd_create"):
         fd = os.memfd_create("readroom")
     else:

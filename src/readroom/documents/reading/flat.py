@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from readroom.core.deadline import Deadline
 from readroom.core.engine.read.window import line_chars
-from readroom.core.errors import BadDocument, BadRange, EncryptedDocument, TimedOut
+from readroom.core.errors import BadDocument, BadRange, EncryptedDocument, TimedOut, TransferLimit
 from readroom.core.errors.usage import past_column
 from readroom.core.formats.kinds import Recognised
 from readroom.core.limits import MAX_WARNINGS, Limits
@@ -27,6 +27,7 @@ from readroom.core.values import Cap, Kind, LineEnds, Omission, ReadRequest, Rea
 from readroom.documents.formats import OTHER_COPY, Encrypted, Unit, Unreadable
 from readroom.documents.limits import DOCUMENT_PATIENCE
 from readroom.documents.reading.cache import FLAT_FORM, DocumentCache, Reading
+from readroom.documents.reading.fetching import fetching
 from readroom.documents.reading.parts import PartLines
 from readroom.documents.reading.withheld import everything
 
@@ -63,8 +64,8 @@ def read_flat(
     within = deadline.of_work(limits.document_timeout_s, DOCUMENT_PATIENCE)
     row = recognised.row
     form = row.name if row.flat == row.opener else f"{FLAT_FORM}{row.name}"
-    with room.open(source, form, within, everything) as reading:
-        base = ReadResult(request.path, Kind.DOCUMENT, source.size, hashes.full(reading.digits))
+    with fetching(), room.open(source, form, within, everything) as reading:
+        base = ReadResult(request.path, Kind.DOCUMENT, source.size, hashes.shown(reading.digits))
         return _Flat(reading, recognised, limits, cap, request, base).result()
 
 
@@ -144,6 +145,10 @@ class _Flat:
                 opened = self._reading.opened
                 done = f"{self._part - 1:,} of {opened.total:,} {opened.unit}s"
                 advice = f"{done} were extracted so far; the same call continues from there."
+                if isinstance(error, TransferLimit):
+                    raise TransferLimit(
+                        advice=advice, bound=error.bound, next_request=self._request
+                    ) from None
                 raise TimedOut(
                     error.seconds, advice, next_request=self._request, processor=error.processor
                 ) from None

@@ -38,6 +38,7 @@ _FONTS = ("/usr/share/fonts", "/usr/local/share/fonts", "/etc/fonts")
 class Order(TypedDict):
     """The document to open. `paths` is where modules are found, `file` a descriptor of the document.
 
+    Without one its bytes are asked for (`protocol.Wanted`); `size` is their number.
     `libraries` are those of the paths in which files may be read later, `argument`, where there is one, is
     for the module.
     """
@@ -46,7 +47,8 @@ class Order(TypedDict):
     libraries: list[str]
     module: str
     argument: str
-    file: int
+    file: int | None
+    size: int
     memory_bytes: int
     cpu_s: int
     files: int
@@ -73,16 +75,12 @@ class Ask(TypedDict):
     region: list[int] | None
 
 
-class _File(io.RawIOBase):
-    """The document by its descriptor, whose position others may move."""
+class _Seekable(io.RawIOBase):
+    """A document with a position."""
 
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-        self._size = os.fstat(fd).st_size
+    def __init__(self, size: int) -> None:
+        self._size = size
         self._at = 0
-
-    def fileno(self) -> int:
-        return self._fd
 
     def readable(self) -> bool:
         return True
@@ -100,11 +98,50 @@ class _File(io.RawIOBase):
     def tell(self) -> int:
         return self._at
 
+
+class _File(_Seekable):
+    """The document by its descriptor, whose position others may move."""
+
+    def __init__(self, fd: int) -> None:
+        super().__init__(os.fstat(fd).st_size)
+        self._fd = fd
+
+    def fileno(self) -> int:
+        return self._fd
+
     def readinto(self, buffer: Any) -> int:
         data = os.pread(self._fd, len(buffer), self._at)
         buffer[: len(data)] = data
         self._at += len(data)
         return len(data)
+
+
+class _Asked(_Seekable):
+    """The document by ranges that the parent sends when they are asked for.
+
+    Attributes:
+        far: Reading all of it costs much.
+    """
+
+    far = True
+
+    def __init__(self, size: int, orders: BinaryIO, answers: BinaryIO) -> None:
+        super().__init__(size)
+        self._orders, self._answers = orders, answers
+
+    def readinto(self, buffer: Any) -> int:
+        from readroom.documents.formats.protocol import RANGE_BYTES
+
+        size = max(0, min(len(buffer), RANGE_BYTES, self._size - self._at))
+        if not size:
+            return 0
+        _send(self._answers, json.dumps({"type": "Wanted", "offset": self._at, "size": size}).encode(), [])
+        data = self._orders.read(size)
+        if len(data) < size:
+            os._exit(0)  # nobody waits for an answer
+        buffer[:size] = data
+        self._at += size
+        return size
 
 
 def main() -> int:
@@ -125,7 +162,9 @@ def main() -> int:
     if getattr(module, "CARRIES", False):
         _load_shared()
     _confine(order, reopens=getattr(module, "REOPENS", False))
-    file = io.BufferedReader(_File(order["file"]), 64 * 1024)
+    fd = order["file"]
+    bytes_ = _Asked(order["size"], orders, answers) if fd is None else _File(fd)
+    file = io.BufferedReader(bytes_, 64 * 1024)
     arguments = (order["argument"],) if order["argument"] else ()
     opener = getattr(module, function or "open_document")
     document = _answered(answers, lambda: _opened(partial(opener, file, *arguments), order))
@@ -167,12 +206,16 @@ def _answered(answers: BinaryIO, act: Any) -> Any:
     except MemoryError:
         value, blobs = None, []
         data = json.dumps(_refused(_OUT_OF_MEMORY, "")).encode()
+    _send(answers, data, blobs)
+    return value
+
+
+def _send(answers: BinaryIO, data: bytes, blobs: Sequence[bytes]) -> None:
     answers.write(struct.pack("!II", len(data), sum(map(len, blobs))))
     answers.write(data)
     for blob in blobs:
         answers.write(blob)
     answers.flush()
-    return value
 
 
 def _without(module: str) -> None:
@@ -255,7 +298,7 @@ def _extracted(document: Document, ask: Ask, order: Order) -> tuple[Document, di
         "brief": part.brief,
         "total_known": part.total_known,
         "left_out": len(lines) - kept,
-        "naming": [(_sound(line), _sound(name)) for line, name in part.naming],
+        "naming": [(_sound(line), _sound(name)) for line, name in _naming(part)],
         "rows": list(part.rows[: kept + 1]) if part.rows else [],
         "figures": part.figures,
         "drawn": list(part.drawn),
@@ -264,6 +307,11 @@ def _extracted(document: Document, ask: Ask, order: Order) -> tuple[Document, di
         "counted": counted[: _fitting(counted, order["part_chars"])],
     }
     return document, answer, [picture.data for picture in pictures]
+
+
+def _naming(part: Part) -> list[tuple[str, str]]:
+    """The lines of a part, and of what its notes count, that name files."""
+    return [*part.naming, *(pair for note in part.notes for pair in getattr(note, "naming", ()))]
 
 
 def _drawn(document: Document, number: int, region: Sequence[int]) -> Part:
@@ -322,7 +370,7 @@ def _confine(order: Order, *, reopens: bool) -> None:
 
     libraries = [place for place in {*order["libraries"], *_FONTS} if os.path.isdir(place)]
     own = f"/proc/self/fd/{order['file']}"
-    if reopens and os.path.exists(os.readlink(own)):
+    if reopens and order["file"] is not None and os.path.exists(os.readlink(own)):
         libraries.append(own)
     if landlock.available():
         landlock.restrict(landlock.LandlockRules(read=libraries, execute=[]))

@@ -149,7 +149,8 @@ def secret_times(secret: Secret) -> str:
 
 def secret_clients(secret: Secret) -> str:
     """The clients that sent a secret."""
-    return ", ".join(plain(client, 40) for client in secret.clients[:3])
+    more = f" and {len(secret.clients) - 3} more" if len(secret.clients) > 3 else ""
+    return ", ".join(plain(client, 40) for client in secret.clients[:3]) + more
 
 
 class Loss(msgspec.Struct, frozen=True):

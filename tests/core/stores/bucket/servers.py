@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -201,7 +202,11 @@ class Proxy(Server):
             left_out = ("transfer-encoding", "connection") + (
                 () if request.command == "HEAD" else ("content-length",)
             )
-            headers = {name: value for name, value in answer.getheaders() if name.lower() not in left_out}
+            headers = {
+                "Content-Length" if name.lower() == "content-length" else name: value
+                for name, value in answer.getheaders()
+                if name.lower() not in left_out
+            }
             return answer.status, headers, data
         finally:
             there.close()
@@ -239,3 +244,43 @@ class Huge(Server):
         data = b"".join(self.line(number + 1) for number in range(begin, last // self.WIDTH + 1))
         data = data[first - begin * self.WIDTH :][: last - first + 1]
         return 206, {**state, "Content-Range": f"bytes {first}-{last}/{self.size}"}, data
+
+
+class Disk(Server):
+    """A bucket whose objects are the files of a folder, which may have holes of any size.
+
+    Attributes:
+        state: Part of each ETag: another one makes every object another.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.state = 1
+        super().__init__()
+
+    def asked(self, name: str) -> list[Seen]:
+        """The requests for bytes of an object."""
+        return [seen for seen in self.seen if seen.method == "GET" and seen.path.endswith(f"/{name}")]
+
+    def answer(self, request: BaseHTTPRequestHandler, body: bytes) -> tuple[int, dict[str, str], bytes]:
+        path = request.path.partition("?")[0]
+        if path.rstrip("/").count("/") == 1:
+            return 200, {}, b"<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>"
+        name = path.rpartition("/")[2]
+        file = self.folder / name
+        if not file.is_file():
+            return 404, {}, b"<Error><Code>NoSuchKey</Code></Error>"
+        etag = f'"{name}-{self.state}"'
+        state = {"ETag": etag, "Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT"}
+        if request.headers.get("If-Match") not in (None, etag):
+            return 412, {}, b"<Error><Code>PreconditionFailed</Code></Error>"
+        size = file.stat().st_size
+        if request.command == "HEAD":
+            return 200, {**state, "Content-Length": str(size)}, b""
+        asked = re.fullmatch(r"bytes=(\d+)-(\d+)", request.headers["Range"])
+        assert asked is not None, "no object is asked for as a whole"
+        first, last = int(asked[1]), min(int(asked[2]), size - 1)
+        with file.open("rb") as opened:
+            opened.seek(first)
+            data = opened.read(last + 1 - first)
+        return 206, {**state, "Content-Range": f"bytes {first}-{last}/{size}"}, data

@@ -52,7 +52,7 @@ def render(result: ReadResult, document: ShownDocument, cap: Cap) -> Reply:
 
 def _header(result: ReadResult, document: ShownDocument, cap: Cap) -> str:
     digest = (result.content_hash or "")[: len("sha256:") + HASH_DIGITS]
-    return " | ".join([short(result.path, cap), _which(result, document), digest])
+    return " | ".join([short(result.path, cap), _which(result, document), *([digest] if digest else [])])
 
 
 def _which(result: ReadResult, document: ShownDocument) -> str:

@@ -24,7 +24,8 @@ from readroom.core.contracts.native.calls import (
     to_call,
 )
 from readroom.core.contracts.native.facts import named
-from readroom.core.contracts.native.render import HASH_DIGITS, body_within, cut_mark, reply, warning_parts
+from readroom.core.contracts.native.render import body_within, cut_mark, reply, warning_parts
+from readroom.core.contracts.native.words import short_hash
 from readroom.core.contracts.schema import DIGITS, NEVER_ZERO, into
 from readroom.core.limits.find import FIND_BUDGET_TOKENS, FIND_REPEATED_CHARS
 from readroom.core.quoting import as_value, quote
@@ -279,9 +280,8 @@ def _file_rows(file: FoundFile, output: FindOutput) -> Iterator[str]:
     if output == "files":
         yield quote(file.path)
     else:
-        assert file.content_hash is not None
-        digest = file.content_hash[: len("sha256:") + HASH_DIGITS]
-        yield f"{quote(file.path)} | {_where(file)} | {digest}"
+        known = "" if file.content_hash is None else f" | {short_hash(file.content_hash)}"
+        yield f"{quote(file.path)} | {_where(file)}{known}"
     if file.why:
         yield f"  file {file.score:.1f}: {_reasons(file.why)}"
     latest, part = 0, None

@@ -198,7 +198,7 @@ class PageOfPassages:
             path=path,
             score=apart.candidate.file.score,
             passages=passages,
-            content_hash=hashes.full(apart.digits),
+            content_hash=hashes.shown(apart.digits),
             total_lines=len(apart.lines) if document is None else None,
             unit=None if document is None else document.unit,
             total_parts=None if document is None else document.total,

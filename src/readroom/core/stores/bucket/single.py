@@ -26,7 +26,7 @@ from readroom.core.stores.bucket import names as keys
 from readroom.core.stores.bucket.client import Beyond, Meta, Missing, Part, nanoseconds
 from readroom.core.stores.bucket.place import PUT_BYTES, Bucket, BucketPlace, discard, is_gone, kept_headers
 from readroom.core.stores.bucket.source import stat_of
-from readroom.core.values import EntryKind
+from readroom.core.values import EntryKind, Stat
 from readroom.core.values.files import Warn
 
 _OWN_TOOL = "Use the provider's own tool."
@@ -57,18 +57,35 @@ def essential(store: Bucket, changes: Sequence[Change]) -> Change | None:
 
 def _carried(store: Bucket, pair: Sequence[Change]) -> RenameEntry | None:
     """A removal and a folder with the same bytes that comes back, as a move. Raises Moved."""
-    removed = [one for one in pair if isinstance(one, RemoveEntry) and one.found.kind is EntryKind.FILE]
+    removed = [one for one in pair if isinstance(one, RemoveEntry)]
     trees = [one for one in pair if isinstance(one, PutTree)]
     ends = [end for tree in trees for end in _ends(tree.entries) if end.kind is EntryKind.FILE]
     if not (len(removed) == len(trees) == len(ends) == 1):
         return None
     (gone,), (tree,), (end,) = removed, trees, ends
-    assert isinstance(gone.place, BucketPlace)
-    assert isinstance(tree.place, BucketPlace)
-    to = BucketPlace(store, join(tree.place.real, end.inside), f"{tree.place.key}/{end.inside}")
-    change = RenameEntry(gone.place, to, gone.found, gone.expected)
-    same = gone.found.size == len(end.data) and _whole(store, gone.place, change).data == end.data
-    return change if same else None
+    file = _file_of(store, gone)
+    if file is None or file.found.size != len(end.data):
+        return None
+    change = RenameEntry(file.place, _below(store, tree.place, end.inside), file.found, file.expected)
+    return change if _whole(store, change).data == end.data else None
+
+
+def _file_of(store: Bucket, change: RemoveEntry) -> RemoveEntry | None:
+    """The removal of a file, or of the one that is in a folder. Raises Moved."""
+    if change.found.kind is EntryKind.FILE:
+        return change
+    files = {name: of for name, of in (change.inside or {}).items() if of[0] is EntryKind.FILE}
+    if len(files) != 1:
+        return None
+    ((name, (kind, size, mtime_ns)),) = files.items()
+    file = RemoveEntry(_below(store, change.place, name), Stat(kind, size, mtime_ns))
+    return file if _goes_with(store, change.place, file) else None
+
+
+def _below(store: Bucket, folder: WriteTarget, name: str) -> BucketPlace:
+    """The target of a name in the folder of another."""
+    assert isinstance(folder, BucketPlace)
+    return BucketPlace(store, join(folder.real, name), f"{folder.key}/{name}")
 
 
 def _is_of_folders(change: Change) -> bool:
@@ -171,7 +188,7 @@ def move(store: Bucket, change: RenameEntry, ready: Callable[[], None]) -> Seque
         raise BucketCannot(place.real, "move a folder", "Move its files one by one.")
     if change.found.size > PUT_BYTES:
         raise BucketCannot(place.real, f"move more than {PUT_BYTES:,} bytes", _OWN_TOOL)
-    part = _whole(store, place, change)
+    part = _whole(store, change)
     how = {**kept_headers(place.real, part.headers), "IfNoneMatch": "*"}
     etag, warnings = to.put_as(part.data, None, how, ready)
     try:
@@ -190,9 +207,10 @@ def move(store: Bucket, change: RenameEntry, ready: Callable[[], None]) -> Seque
     return warnings
 
 
-def _whole(store: Bucket, place: BucketPlace, change: RenameEntry) -> Part:
+def _whole(store: Bucket, change: RenameEntry) -> Part:
     """The bytes of the file that is to be moved. Raises Moved."""
-    client, found = store.client, change.found
+    client, found, place = store.client, change.found, change.place
+    assert isinstance(place, BucketPlace)
     try:
         try:
             part = client.get(place.key, place.real, 0, max(1, found.size))

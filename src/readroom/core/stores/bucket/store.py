@@ -11,11 +11,12 @@ from readroom.core.errors import BadPath, BucketCannot, NotAFile, NotAFolder, No
 from readroom.core.limits import BLOCK_BYTES
 from readroom.core.lru import LruCache
 from readroom.core.paths import ROOT, WorkPath, basename, join, parent
+from readroom.core.stores import spending
 from readroom.core.stores.base import Change, Leftover, MakeEntry, PutFile, PutTree, RemoveEntry, RenameEntry
 from readroom.core.stores.bucket import names as keys
 from readroom.core.stores.bucket import single
 from readroom.core.stores.bucket.address import BucketAddress
-from readroom.core.stores.bucket.client import Beyond, Client, Meta, Missing
+from readroom.core.stores.bucket.client import Beyond, Client, Meta, Missing, Part
 from readroom.core.stores.bucket.folder import PAGE, BucketFolder, folder_stat
 from readroom.core.stores.bucket.place import BucketPlace
 from readroom.core.stores.bucket.source import BucketSource, number, stat_of, version_of
@@ -98,7 +99,14 @@ class BucketStore:
         return path, self._looked(path)
 
     def version(self, path: WorkPath) -> Version | None:
-        """The identity of what is at a path."""
+        """The identity of what is at a path, or was there less than `BELIEVED_S` ago."""
+        known = self._believed.get(path)
+        if known is None or self._clock() >= known[0]:
+            known = (self._clock() + BELIEVED_S, self._asked(path))
+            self._believed.put(path, known)
+        return known[1]
+
+    def _asked(self, path: WorkPath) -> Version | None:
         meta = self._rule(path) if self._is_rule(path) else self._meta(path)
         if meta is not None:
             return version_of(meta, self.device, self._prefix + path)
@@ -108,11 +116,7 @@ class BucketStore:
 
     def is_still(self, path: WorkPath, version: Version | None) -> bool:
         """Whether what is at a path has that version, or had it less than `BELIEVED_S` ago."""
-        known = self._believed.get(path)
-        if known is None or self._clock() >= known[0]:
-            known = (self._clock() + BELIEVED_S, self.version(path))
-            self._believed.put(path, known)
-        return known[1] == version
+        return self.version(path) == version
 
     def place(self, path: WorkPath) -> BucketPlace:
         """The target for a change."""
@@ -201,6 +205,8 @@ class BucketStore:
         self._heads.pop(path)
         self._believed.pop(path)
         self._rules.clear()
+        if (fetched := spending.fetched()) is not None:
+            fetched.forget((self.device, self._prefix + path))
 
     # --- looking ------------------------------------------------------------------------------
 
@@ -227,7 +233,7 @@ class BucketStore:
         if meta is not None and not meta.size:
             return self._source(key, path, meta, b"", checked=True)
         try:
-            part = self.client.get(key, path, 0, BLOCK_BYTES)
+            part = self._beginning(key, path)
         except Beyond:
             return self._source(key, path, self.client.head(key, path)[0], b"", checked=True)
         except Missing:
@@ -237,6 +243,17 @@ class BucketStore:
         if part.meta.size > BLOCK_BYTES:
             self._heads.put(path, (part.meta, part.data))
         return self._source(key, path, part.meta, part.data, checked=True)
+
+    def _beginning(self, key: str, path: WorkPath) -> Part:
+        """The first block of an object: as this call has fetched it, if it has."""
+        fetched = spending.fetched()
+        known: Part | None = None if fetched is None else fetched.get((self.device, key))
+        if known is not None:
+            return known
+        part = self.client.get(key, path, 0, BLOCK_BYTES)
+        if fetched is not None:
+            fetched.put((self.device, key), part, len(part.data))
+        return part
 
     def _source(self, key: str, path: WorkPath, meta: Meta, head: bytes, *, checked: bool) -> BucketSource:
         def changed() -> None:

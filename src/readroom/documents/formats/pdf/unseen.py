@@ -83,7 +83,9 @@ class Layers:
     def _has_layers(self) -> bool:
         """Whether the document declares layers, even in compressed objects."""
         if self._has is None:
-            self._has = says_layers(self._file)
+            # To look costs all of the file; where that is much, it may have some.
+            is_far = getattr(getattr(self._file, "raw", None), "far", False)
+            self._has = is_far or says_layers(self._file)
         return self._has
 
     def _drawn(self, number: int) -> _Drawn:
@@ -135,7 +137,8 @@ class _Drawn:
 
 def _words(textpage: Any, indexes: set[int]) -> str:
     """The text that these characters are; what is between two stretches of them is a line end."""
-    pieces, last = [], None
+    pieces: list[str] = []
+    last: int | None = None
     for index in sorted(indexes):
         pieces += ["\n"] if last is not None and index > last + 1 else []
         pieces.append(chr(raw.FPDFText_GetUnicode(textpage, index)))
