@@ -4,7 +4,7 @@ Results are carried from one request to another, so a chart is made of pieces wi
 Many places are grouped, and a group shows its largest one, so that a picture has a bounded size.
 
 Knows: bands, sums and SVG. A picture has a title, a description and a link per point; the numbers of a point
-    are for a table beside it.
+    are for a table next to it.
 Does not know: sessions and ledgers.
 """
 
@@ -31,7 +31,7 @@ BANDS: Final[Mapping[Band, str]] = {
     "repeats": "Shown again",
     "unused": "Thrown away",
 }
-"""What a context is made of, from the bottom of a chart to its top."""
+"""The parts of a context, from the bottom of a chart to its top."""
 
 ABOUT_BANDS: Final = (
     "Shown again: lines that the model still had. Thrown away: results that nothing later used."

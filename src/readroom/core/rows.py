@@ -123,7 +123,7 @@ PastRow: TypeAlias = PastCall | Finding | PastSession | AuditTable
 
 
 class Audit(Struct):
-    """An audit beside a ledger: findings, sessions by name, and what it says first."""
+    """An audit shown with a ledger: findings, sessions by name, and what it says first."""
 
     findings: list[Finding] = field(default_factory=list)
     sessions: dict[str, PastSession] = field(default_factory=dict)

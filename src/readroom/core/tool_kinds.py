@@ -1,4 +1,4 @@
-"""What tools do, by their names: of any client, contract or server.
+"""The kinds of tools by their names: of any client, contract or server.
 
 Names are data: an unknown client also works if it names its tools as others do.
 """

@@ -79,7 +79,7 @@ class Courses:
         push(self._kept, (weight, self._order, self._drawn(part)))
 
     def of(self) -> Mapping[str, Drawn]:
-        """What is drawn, by session, the dearest first."""
+        """The drawn sessions, by their ids, the dearest first."""
         ordered = sorted(self._kept, key=lambda item: (-item[0], -item[1]))
         return {drawn.session: drawn for _, _, drawn in ordered}
 
@@ -115,7 +115,7 @@ def _command(call: Call, harmless: Callable[[str], bool]) -> str:
 
 
 _WORDS_CHARS = 1_500
-"""Of a session of a page, and a page lists hundreds."""
+"""The most for one session: a page lists hundreds."""
 
 _COMMANDS_FOUND = 20
 
@@ -200,7 +200,7 @@ def _results(part: Audited, places: Mapping[int, int], ends: Mapping[int, int]) 
 
 
 def _rest(turns: list[Turn], results: list[Piece]) -> Iterator[Piece]:
-    """What requests had besides results, where their input is recorded."""
+    """The rest of the input of requests without results, where it is recorded."""
     carried = [0] * (len(turns) + 2)
     for piece in results:
         if piece.first <= piece.last and piece.first <= len(turns):

@@ -1,4 +1,4 @@
-"""What an audit says first, in cells and sentences: the terminal, the page and the dashboard have the same.
+"""The first part of an audit, in cells and sentences: the terminal, the page and the dashboard have the same.
 
 Knows: sums, and the words for them.
 Does not know: widths and markup. Names from records are as recorded: who shows them makes them harmless.
@@ -135,7 +135,7 @@ def secrets_heading(secrets: list[Secret]) -> str:
 
 
 def secret_places(secret: Secret) -> str:
-    """Where a secret was read."""
+    """The places where a secret was read."""
     where = ", ".join(plain(place, 80) for place in secret.places[:2]) or "no certain place"
     return where + (f" and {len(secret.places) - 2} more" if len(secret.places) > 2 else "")
 
@@ -173,7 +173,7 @@ def lost(totals: Totals) -> Iterator[Loss]:
 
 
 def overview(totals: Totals, *, secrets: bool) -> Iterator[AuditTable]:
-    """All of this as tables, for pages beside a ledger; `secrets`: they were looked for."""
+    """All of this as tables, for the dashboard; `secrets`: they were looked for."""
     heads = [head.capitalize() for head in HEADS]
     for name, rows in tables(totals):
         shown = [[entry, *cells(bill)] for entry, bill in rows[:FILES_LISTED]]

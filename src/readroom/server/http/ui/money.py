@@ -1,4 +1,4 @@
-"""What the audit beside a ledger says first: money, habits, secrets and losses, as the terminal says it."""
+"""Money, habits, secrets and losses of the audit that is shown, as the terminal says them."""
 
 from __future__ import annotations
 

@@ -303,7 +303,7 @@ class Questions:
         return self._book.page(conditions, limit=UI_SESSION_ROWS, newest=True)
 
     def steps(self, workspace: str, one: SessionSum) -> list[Step]:
-        """What each call of a conversation added to its context, in order; the newest of very many."""
+        """The calls of a conversation with their tokens and lines, in order; the newest of very many."""
         where = "session = ? AND workspace = ? AND agent = ? AND token = ? AND face <> 'ui'"
         sql = f"SELECT number, epoch, tool, tokens, shown FROM calls WHERE {where}"
         values = [one.session, workspace, one.agent, one.token, UI_STEPS]

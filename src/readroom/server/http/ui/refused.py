@@ -52,7 +52,7 @@ def _what(view: View, event: Event, facts: dict[str, object]) -> Cell:
 
 
 def _facts(event: Event) -> dict[str, object]:
-    """What is known of a request that became no call; of a call its arguments are on its page."""
+    """The facts of a request that became no call; the arguments of a call are on its page."""
     if event.contract:
         return {}
     try:
@@ -63,7 +63,7 @@ def _facts(event: Event) -> dict[str, object]:
 
 
 def next_step(code: str) -> str:
-    """What to do about a refusal, from the error itself; without what only that call knew."""
+    """The advice about a refusal, from the error itself; without what only that call knew."""
     advice = getattr(of_code(code), "advice", "")
     said = [part for part in str(advice).split(". ") if part and "{" not in part]
     text = ". ".join(said).rstrip(".")

@@ -138,7 +138,7 @@ class View(Struct, dict=True):
         questions: Queries to the ledger.
         workspace: Its name in the ledger's rows.
         unsummed: The number of rows that are in no sum yet.
-        audit: An audit beside the ledger; None if none is shown.
+        audit: An audit shown with the ledger; None if none is shown.
         books: All ledgers.
         page: The requested page.
         chosen: The parameters of its address that exports keep, besides filters.
