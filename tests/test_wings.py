@@ -61,6 +61,7 @@ FLOORS: Mapping[str, int] = {
     "core.contracts": 1,
     "core.policy.rules": 1,
     "core.stores": 2,
+    "core.secrets": 2,
     "core.policy": 3,
     "core.sandbox": 3,
     "core.session": 3,

@@ -203,7 +203,7 @@ def diff(services: Services, job: Job[DiffRequest]) -> DiffResult:
     left = job.cap.size
     for row in rows[:_DIFFED]:
         job.deadline.check()
-        found = _compared(book, row, min(left, DIFF_BYTES))
+        found = _compared(book, row, min(left, DIFF_BYTES), services.guard.as_shown)
         left -= 0 if found.diff is None else len(found.diff.text)
         files.append(found)
     warnings: list[Warn] = []
@@ -212,7 +212,7 @@ def diff(services: Services, job: Job[DiffRequest]) -> DiffResult:
     return DiffResult(_for_caller(change, job.caller), files, warnings)
 
 
-def _compared(book: Book, row: NameRow, room: int) -> NameDiff:
+def _compared(book: Book, row: NameRow, room: int, shown: Callable[[bytes], bytes]) -> NameDiff:
     name = row.name
     if name.to is not None or "file" not in (name.before.kind, name.after.kind):
         return NameDiff(name)
@@ -222,6 +222,7 @@ def _compared(book: Book, row: NameRow, room: int) -> NameDiff:
     )
     if before is None or after is None:
         return NameDiff(name, note="not kept")
+    before, after = shown(before), shown(after)
     if encoding_of(before, after) is None:
         return NameDiff(name, note="not text, or too large to compare")
     found: Diff | None = compared(before, after, max(0, room))
