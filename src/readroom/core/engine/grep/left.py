@@ -190,8 +190,15 @@ class Left:
     def begin_again(self, why: Warn) -> None:
         """Forget everything recorded so far, because the search starts over."""
         self.unreadable.clear()
+        self.cut.clear()
         self.compressed.clear()
         self.remarks[:] = [why]
+
+    def noted(self, unreadable: Sequence[str], cut: Sequence[str], unnamed: int) -> None:
+        """Record what the finders saw: files and archives, relative, and how many keys no path leads to."""
+        self.unreadable += sorted(set(unreadable).difference(self.unreadable))
+        self.cut += cut
+        self.unnamed = max(self.unnamed, unnamed)
 
     def text(self, relative: str, searched: int | None, size: int | None, line: int) -> None:
         """Record a file that was left unfinished: the bytes searched, if known, and the last line shown."""

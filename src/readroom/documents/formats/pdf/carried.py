@@ -1,4 +1,4 @@
-"""Content of a PDF outside of its pages: properties, attached files, scripts, signatures, a form of another make.
+"""Content of a PDF outside of its pages: properties, files, scripts, signatures, a form of another make.
 
 All of it is counted with its words. Attached files are named, so that policy is asked about each.
 """
