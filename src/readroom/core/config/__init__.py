@@ -126,6 +126,7 @@ from readroom.core.policy.guard import Guard
 from readroom.core.policy.ignore_files import require_one_name
 from readroom.core.policy.rules import VERSION_CONTROL_RULES, Rules, denials
 from readroom.core.release import CONFIG_FILE
+from readroom.core.secrets.shown import masks
 from readroom.core.session.conversation import State
 from readroom.core.session.gatekeeper import Gatekeeper
 from readroom.core.session.index_cache import IndexCache
@@ -238,12 +239,8 @@ def load(
     """
     index = IndexPolicy(folder=own_folder(os.environ, sys.platform))
     history = HistoryPolicy(folder=own_file(HISTORY_FOLDER))
-    settings = Settings(
-        layers=(denials(),),
-        index=index,
-        variables=variables_of_contracts(os.environ),
-        history=history,
-    )
+    variables = variables_of_contracts(os.environ)
+    settings = Settings(layers=(denials(),), index=index, variables=variables, history=history)
     if explicit is not None:
         where = os.fspath(explicit)
         settings = _applied(settings, where, None, trusted=True)
@@ -311,12 +308,8 @@ def guard(store: Store, settings: Settings) -> Guard:
         from readroom.core.config.roots.joining import joined_guard
 
         return joined_guard(store, settings, guard)
-    masks = settings.secrets.mask
-    if masks:
-        from readroom.core.secrets.judge import require  # few operators mask
-
-        require()
-    return Guard(store, Rules(settings.layers or (denials(),)), settings.hardlinks, masks=masks)
+    rules = Rules(settings.layers or (denials(),))
+    return Guard(store, rules, settings.hardlinks, masks=masks(settings.secrets))
 
 
 def places(guarded: Guard, settings: Settings) -> WriteTargets:

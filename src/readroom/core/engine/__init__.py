@@ -126,26 +126,15 @@ class Engine:
         Raises:
             ReadroomError: From the engine of the verb; a NotFound suggests existing names.
         """
+        if self._closed:
+            raise errors.Closed
+        perform = self._perform
         if self.services.guard.masks:
             from readroom.core.engine import masking  # few operators mask
 
-            return masking.performed(self._perform, request, cap, deadline, caller, steps, terms, origin)
-        return self._perform(request, cap, deadline, caller, steps, terms, origin)
-
-    def _perform(
-        self,
-        request: Request,
-        cap: Cap,
-        deadline: Deadline,
-        caller: Caller,
-        steps: Steps,
-        terms: Terms,
-        origin: tuple[str, str],
-    ) -> Result:
-        if self._closed:
-            raise errors.Closed
+            perform = partial(masking.performed, perform)
         with counting() as cost:
-            performed = self._perform(request, cap, deadline, caller, steps, terms, origin)
+            performed = perform(request, cap, deadline, caller, steps, terms, origin)
         return cost.told(performed) if isinstance(performed, ReadResult | ListResult) else performed
 
     def _perform(

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from readroom.core.secrets import unmasked
+from readroom.core.secrets import SecretPolicy, unmasked
 from readroom.core.stores.base import Change, Source
+
+
+def masks(policy: SecretPolicy) -> bool:
+    """Whether secrets are masked. Raises MissingProgram if they are to be, and cannot be found."""
+    if policy.mask:
+        from readroom.core.secrets.judge import require
+
+        require()
+    return policy.mask
 
 
 def view(source: Source) -> Source:

@@ -292,7 +292,7 @@ class Archives:
             if depth >= CONTAINER_NESTING:
                 problem = f"it is nested in {depth} other archives, more than are opened"
                 raise errors.BadDocument(path, origin.container.form, problem, "Ask the user to unpack it.")
-            store = MemberStore(origin, self._contents, deadline)
+            store = MemberStore(origin, self._contents, deadline, is_cut=origin.container.is_cut)
             rules = guard.rules_at(path)
             # The results of an archive already name members, also those of archives inside it.
             within = rules if isinstance(guard.store, MemberStore) else inside(rules)
