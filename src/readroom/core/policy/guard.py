@@ -21,7 +21,6 @@ from readroom.core.paths import BORDER, ROOT, WorkPath, join, require_normal
 from readroom.core.policy.hardlinks import HardLinks
 from readroom.core.policy.ignore_files import MARKS, NAMES, IgnoreFile, IgnoreTree
 from readroom.core.policy.names import root_names
-from readroom.core.policy.near import Effort, near_names
 from readroom.core.policy.rules import Denials, Layer, Rules, Verdict, denials
 from readroom.core.quoting import quote
 from readroom.core.secrets import shown as secrets
@@ -29,6 +28,7 @@ from readroom.core.stores.base import Change, Folder, Source, Store
 from readroom.core.values import EntryKind, Stat
 
 if TYPE_CHECKING:
+    from readroom.core.policy.near import Effort
     from readroom.core.stores.roots.names import Place
 
 COMPOSED = frozenset("K;`")
@@ -312,6 +312,8 @@ class Guard:
         is_wanted: Callable[[WorkPath], bool] = lambda name: True,
     ) -> list[WorkPath]:
         """Names similar to a missing one, of some kinds and wanted, best first; all can be opened."""
+        from readroom.core.policy.near import near_names  # few names are missing
+
         visible = partial(self._visible, IgnoreTree(self))
 
         def is_usable(name: WorkPath) -> bool:
