@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from readroom.core.config.environment import own_file
-from readroom.core.config.roots.apart import require_local
+from readroom.core.config.local_roots import require_local
 from readroom.core.config.settings import NOTES_FOLDER
 from readroom.core.errors import BadValue
 from readroom.core.stores.base import Store

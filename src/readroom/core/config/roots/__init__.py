@@ -30,7 +30,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
 from readroom.core.config.file import ConfigFile, Section, from_disk
-from readroom.core.config.roots.apart import RENAME, require_apart, require_free, require_local
+from readroom.core.config.local_roots import require_local
+from readroom.core.config.roots.apart import RENAME, require_apart, require_free
 from readroom.core.errors import BadValue
 from readroom.core.paths import WorkPath
 from readroom.core.quoting import quote
