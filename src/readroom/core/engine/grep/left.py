@@ -290,7 +290,8 @@ class Left:
             named = first_of([*dict.fromkeys(self.too_far)], NAMED)
             yield Warn("too_large", f"{named}: too large to be fetched for a search; read_file reads parts")
         if self.unnamed:
-            yield Warn("unnamed", f"{self.unnamed:,} keys that no path leads to were not searched")
+            keys = f"{self.unnamed:,} key{'s' if self.unnamed > 1 else ''}"
+            yield Warn("unnamed", f"{keys} that no path leads to: not searched")
         if self.as_bytes:
             named = first_of([*dict.fromkeys(self.as_bytes)], NAMED)
             why = "too large to be searched in an encoding other than UTF-8, so only ASCII text was found"
