@@ -173,6 +173,15 @@ def refused(opener: Callable[[BinaryIO], Document], file: BinaryIO) -> Unreadabl
     raise AssertionError("it was opened")
 
 
+def is_refused_or_says(opener: Callable[[BinaryIO], Document], data: bytes) -> bool:
+    """Whether a file that is cut is refused, or its first part says that it was recovered."""
+    try:
+        part = opener(io.BytesIO(data)).part(1)
+    except Unreadable:
+        return True
+    return any("recovered, unproven" in note for note in part.notes)
+
+
 def survives(opener: Callable[[BinaryIO], Document], data: bytes) -> Unreadable | None:
     """Open and read all of it: None when that works, and no other exception than Unreadable."""
     try:
