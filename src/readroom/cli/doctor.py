@@ -70,7 +70,7 @@ def diagnoses(folder: str, client: str | None, port: int, file: str | None = Non
     yield from _folder(first, file)
     if others:
         yield from _roots(first, others)
-    for look in (_commands, _search, _outlines, _extras, _state):
+    for look in (_commands, _secrets, _search, _outlines, _extras, _state):
         yield from look()
     yield from _client(client)
     yield from _server(port)
@@ -179,6 +179,17 @@ def _commands() -> Iterator[Diagnosis]:
     reason = sandbox.available(other)
     beside = f"or by {other}" if not reason else f"not {other} ({reason})"
     yield Diagnosis("commands", "ok", f"can be confined by {chosen}, {beside}; they are off unless allowed")
+
+
+def _secrets() -> Iterator[Diagnosis]:
+    from readroom.core.secrets.judge import require
+
+    try:
+        require()
+    except ReadroomError as error:
+        yield Diagnosis("secrets", "note", f"cannot be masked here: {error.message}", error.advice or "")
+        return
+    yield Diagnosis("secrets", "ok", "can be masked; they are shown unless that is asked for")
 
 
 def _search() -> Iterator[Diagnosis]:

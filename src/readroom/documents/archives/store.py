@@ -223,12 +223,8 @@ class MemberStore(Struct, dict=True):
     promises: Promises = MEMBERS
     folder: None = None
     roots: tuple[str, ...] = ()
+    is_cut: bool = False  # members may be missing
     _outer: list[Guard] = field(default_factory=list)
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether members may be missing."""
-        return self.origin.container.is_cut
 
     @property
     def name(self) -> str:
