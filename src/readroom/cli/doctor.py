@@ -24,7 +24,7 @@ from readroom.core.errors import BadValue, ReadroomError
 from readroom.core.extras import OF_GRAMMARS, install, one_file
 from readroom.core.limits import HTTP_PORT
 from readroom.core.release import VERSION
-from readroom.core.session.observer import Observing
+from readroom.core.session.journal import Observing
 from readroom.core.stores.bucket.address import absolute
 from readroom.core.stores.promises import OPENING, Promises, differing
 

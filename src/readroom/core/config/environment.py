@@ -11,7 +11,7 @@ import sys
 from readroom.core import errors
 from readroom.core.config import settings
 from readroom.core.config.settings import TOKENS_FILE
-from readroom.core.session.observer import Observing
+from readroom.core.session.journal import Observing
 
 
 def variables(*names: str) -> dict[str, str]:

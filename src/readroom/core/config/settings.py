@@ -17,9 +17,8 @@ from readroom.core.policy.guard import HardLinkMode
 from readroom.core.policy.rules import Denials, Layer, Rule
 from readroom.core.secrets import SecretPolicy
 from readroom.core.session.index_files import IndexPolicy
-from readroom.core.session.journal import Journaling
+from readroom.core.session.journal import Journaling, Observing
 from readroom.core.session.meter import Metering
-from readroom.core.session.observer import Observing
 from readroom.core.stores.base import Store
 
 

@@ -21,9 +21,8 @@ from readroom.core.caller import Caller
 from readroom.core.contracts.base import Bound, Contract, Wording, reply_tokens
 from readroom.core.limits import MIN_REPLY_BYTES
 from readroom.core.session.conversation import Seen, Session, Sessions, ShownLines, shown_by
-from readroom.core.session.journal import Entry, Journal
+from readroom.core.session.journal import Entry, Journal, Observer
 from readroom.core.session.meter import Level, Meter, Reservation, Use, counter, degraded, shows_content
-from readroom.core.session.observer import Observer
 from readroom.core.values import Cap, Fact, ReadRequest, ReadResult, Reply, Request, Result
 from readroom.core.values.verbs import changes, is_edit
 

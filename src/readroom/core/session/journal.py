@@ -1,7 +1,7 @@
-"""The record of a call: the seam `Journal`.
+"""The record of a call: the seams `Journal` and `Observer`.
 
 Knows: the facts of a call that may be recorded.
-Does not know: where they are written; a server does (`ledger`).
+Does not know: where they are written or sent; a server does (`ledger`, `otel`).
 """
 
 from __future__ import annotations
@@ -92,3 +92,28 @@ class Journaling(Protocol):
 
     def journal(self, workspace: str, counter: str) -> Journal | None:
         """The journal of a workspace; None if nothing is recorded. Raises LedgerFailed or MissingProgram."""
+
+
+# -----------------------------------------------------------------------------
+# Watching calls from outside, as spans and metrics.
+# -----------------------------------------------------------------------------
+
+
+class Observer(Protocol):
+    """Watches every call. Safe to share between threads and workspaces."""
+
+    def told(self, entry: Entry) -> None:
+        """A call is over. Never raises and never waits; a tool that does not exist is the empty text."""
+
+    def flush(self) -> None:
+        """Send what is waiting, for a bounded time."""
+
+
+class Observing(Protocol):
+    """The settings of an observer."""
+
+    def observer(self) -> Observer | None:
+        """The observer of calls; None if nothing is sent. Raises MissingProgram."""
+
+    def tried(self) -> tuple[bool, str, str]:
+        """Try it out: whether it works or is meant to be off, what was found, and what to do about it."""

@@ -17,7 +17,7 @@ from msgspec import Struct
 from readroom.core import config
 from readroom.core.errors import MissingProgram
 from readroom.core.extras import install
-from readroom.core.session.observer import Observer
+from readroom.core.session.journal import Observer
 from readroom.core.values.verbs import function
 
 EXTRA: Final = "otel"
