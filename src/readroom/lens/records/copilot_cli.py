@@ -3,7 +3,7 @@
 A line is an event `{type, data, id, timestamp, parentId}`. An answer is between `assistant.turn_start` and
 `assistant.turn_end`: its usage is in `session.usage_record`, its calls in `assistant.message`. A result is in
 `tool.execution_complete`; `detailedContent` is for the screen. Events of a sub-agent have its `agentId`. The
-conversation goes on during a compaction: results that came since its start are sent on.
+client compacts a conversation while it continues: results that came since the start are sent again.
 
 The record of a failed call has a short form of the message only; the model got more.
 """
