@@ -72,6 +72,7 @@ def _recorded(name: str) -> Any:
 EXTRAS: Mapping[str, str] = {
     "all": "everything below but frameworks",
     "audit": "[secrets in recorded sessions](audit.md)",
+    "az": "[containers of Azure Blob Storage](buckets.md)",
     "dask": "[audits of many sessions on a cluster](audit.md#many-sessions)",
     "data": "[tables in Parquet, Arrow, Feather and Avro files](data.md)",
     "documents": "[PDF, Office, mail, books and HTML](documents.md), with their pictures",
@@ -80,7 +81,7 @@ EXTRAS: Mapping[str, str] = {
     "images": "images as a model sees them: upright, and small enough",
     "parquet": "[`readroom ledger export --format parquet`](ledger.md)",
     "postgres": "[one ledger for several machines](ledger.md)",
-    "s3": "[buckets](buckets.md)",
+    "s3": "[buckets of S3](buckets.md)",
     "serve": "[`readroom serve`](serve-over-http.md): the HTTP agent",
     "terminal": "colours on a terminal",
     "tokens": "[exact counts of tokens](budgets.md) for the o200k vocabulary",

@@ -10,12 +10,10 @@ import pytest
 
 from readroom.core.values import Reply
 from readroom.core.workspace import Workspace
-from tests.core.stores.bucket.servers import Seen, needs_moto
-from tests.core.stores.bucket.test_changes import hash_of, keys
+from tests.core.stores.bucket.servers import Seen
+from tests.core.stores.bucket.test_changes import hash_of
 from tests.core.stores.bucket.test_cost import facts
 from tests.core.stores.bucket.worlds import BucketWorld
-
-pytestmark = needs_moto
 
 
 @pytest.fixture(name="root")
@@ -50,14 +48,14 @@ def test_a_file_moves_into_a_bucket_and_out_of_it(both: Workspace, root: Path, w
     reply = move(both, "B/b.txt", "new/b.txt")
     assert not reply.is_error, reply.text
     assert (root / "new/b.txt").read_bytes() == b"from the bucket\n"
-    assert keys(world) == ["d/a.txt"]
+    assert world.keys() == ["d/a.txt"]
 
 
 def test_a_plan_of_a_move_moves_nothing(both: Workspace, root: Path, world: BucketWorld) -> None:
     change = {"action": "move", "path": "a.txt", "to": "B/a.txt", "expected_hash": hash_of(both, "a.txt")}
     assert not changed(both, change, dry_run=True).is_error
     assert (root / "a.txt").exists()
-    assert keys(world) == ["b.txt"]
+    assert world.keys() == ["b.txt"]
 
 
 def test_both_halves_are_undone_where_they_were_made(both: Workspace, root: Path, world: BucketWorld) -> None:
@@ -65,7 +63,7 @@ def test_both_halves_are_undone_where_they_were_made(both: Workspace, root: Path
     for path in ("a.txt", "B/a.txt"):
         both.undo(path=path)
     assert (root / "a.txt").read_bytes() == b"one\r\ntwo"
-    assert keys(world) == ["b.txt"]
+    assert world.keys() == ["b.txt"]
 
 
 @pytest.mark.parametrize("at", ["bucket", "folder"])
@@ -76,7 +74,7 @@ def test_a_move_is_refused_where_one_side_is_read_only(at: str, root: Path, worl
         reply = move(workspace, *ways[at == "folder"])
         assert facts(reply)["error"]["code"] == "protected", reply.text
     assert [path.name for path in root.iterdir()] == ["a.txt"]
-    assert keys(world) == ["b.txt"]
+    assert world.keys() == ["b.txt"]
 
 
 def test_denied_names_move_nowhere(both: Workspace, root: Path, world: BucketWorld) -> None:
@@ -85,7 +83,7 @@ def test_denied_names_move_nowhere(both: Workspace, root: Path, world: BucketWor
     for path, to in ((".env", "B/x"), ("B/b.txt", ".env"), ("a.txt", "B/.env")):
         reply = changed(both, {"action": "move", "path": path, "to": to, "expected_hash": known})
         assert facts(reply)["error"]["code"] == "denied", reply.text
-    assert keys(world) == ["b.txt"]
+    assert world.keys() == ["b.txt"]
 
 
 def test_a_name_that_is_taken_or_another_state_moves_nothing(
@@ -97,7 +95,7 @@ def test_a_name_that_is_taken_or_another_state_moves_nothing(
     reply = changed(both, {"action": "move", "path": "a.txt", "to": "B/c", "expected_hash": known})
     assert facts(reply)["error"]["code"] == "stale"
     assert (root / "a.txt").read_bytes() == b"another\n"
-    assert keys(world) == ["b.txt"]
+    assert world.keys() == ["b.txt"]
 
 
 def test_what_is_written_between_the_two_halves_stays_and_the_copy_goes(
@@ -113,7 +111,7 @@ def test_what_is_written_between_the_two_halves_stays_and_the_copy_goes(
     reply = changed(both, {"action": "move", "path": "a.txt", "to": "B/c", "expected_hash": known})
     assert reply.is_error
     assert (root / "a.txt").read_bytes() == b"a person's\n"
-    assert keys(world) == ["b.txt"]
+    assert world.keys() == ["b.txt"]
 
 
 def test_a_copy_that_cannot_be_removed_again_is_named(
@@ -130,7 +128,7 @@ def test_a_copy_that_cannot_be_removed_again_is_named(
     reply = changed(both, {"action": "move", "path": "a.txt", "to": "B/c", "expected_hash": known})
     assert facts(reply)["error"]["code"] == "store_failed"
     assert "a copy of it is at B/c" in reply.text
-    assert keys(world) == ["b.txt", "c"]
+    assert world.keys() == ["b.txt", "c"]
 
 
 def test_the_advice_for_what_is_refused_can_be_followed_word_for_word(

@@ -6,7 +6,6 @@ meantime stays.  All else that is one step in a folder of this machine is severa
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, final
@@ -17,7 +16,7 @@ from readroom.core.errors import BucketCannot, NotFound, TimedOut
 from readroom.core.limits import LOCK_WAIT_S
 from readroom.core.paths import WorkPath, basename
 from readroom.core.stores.base import Moved, Source, Step, WriteTarget
-from readroom.core.stores.bucket.client import Client, Differs, Meta, Missing
+from readroom.core.stores.bucket.client import Connection, Differs, Meta, Missing
 from readroom.core.stores.bucket.source import BucketSource
 from readroom.core.values import Stat, Version
 from readroom.core.values.files import Warn
@@ -40,8 +39,12 @@ _KEPT_HEADERS = (
     "SSEKMSKeyId",
     "BucketKeyEnabled",
     "WebsiteRedirectLocation",
+    "EncryptionScope",
 )
 """Properties of an object that it keeps when its bytes are replaced."""
+
+_BLOCKS = "BlockBlob"
+"""The only kind of object of Azure that is replaced as a whole."""
 
 NO_CONDITIONS = Warn(
     "no_conditions",
@@ -52,7 +55,7 @@ NO_CONDITIONS = Warn(
 class Bucket(Protocol):
     """The part of a store that is needed here."""
 
-    client: Client
+    client: Connection
     device: int
     writing: threading.Lock
     keeps_conditions: bool | None
@@ -210,18 +213,19 @@ class BucketPlace(Closeable):
             raise Moved
         if reply.get("TagCount"):
             raise BucketCannot(self.real, "keep the tags of an object", "Use the provider's own tool.")
+        if reply.get("BlobType", _BLOCKS) != _BLOCKS:
+            raise BucketCannot(self.real, "replace an append or page blob", "Use the provider's own tool.")
         kept = {name: reply[name] for name in _KEPT_HEADERS if reply.get(name)}
         return {"IfMatch": etag, **kept}
 
     def _is_ours(self, content: bytes, over: Source | None) -> bool:
         """Whether a put that was refused had been made: its first answer may have been lost on the way."""
         try:
-            meta, _ = self._store.client.head(self._key, self.real)
+            meta, reply = self._store.client.head(self._key, self.real)
         except Missing:
             return False
         unchanged = isinstance(over, BucketSource) and over.meta.etag == meta.etag
-        digest = hashlib.md5(content, usedforsecurity=False).hexdigest()
-        return not unchanged and meta.size == len(content) and meta.etag.strip('"') == digest
+        return not unchanged and meta.size == len(content) and self._store.client.holds(reply, content)
 
     def _checked(self, etag: str) -> Sequence[Warn]:
         """A warning if the server does not keep to conditions, found out once for each bucket."""
