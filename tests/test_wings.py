@@ -39,6 +39,7 @@ FLOORS: Mapping[str, int] = {
     "core.lru": 0,
     "core.caller": 0,
     "core.closeable": 0,
+    "core.context": 0,
     "core.deadline": 0,
     "core.extras": 0,
     "core.kernel": 0,

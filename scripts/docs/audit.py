@@ -108,12 +108,15 @@ def audit_replays() -> str:
 
 
 def audit_truth() -> str:
-    """What was found, missed and false in the recorded sessions, by kind and client."""
+    """What was found, missed, false and not to be seen in the recorded sessions, by kind and client."""
     with tempfile.TemporaryDirectory() as folder:
         rows = truth.table(Path(folder))
     return table(
-        ["Finding", "Client", "Found", "Missed", "False"],
-        [[f"`{one.kind}`", one.client, *map(str, (one.found, one.missed, one.false))] for one in rows],
+        ["Finding", "Client", "Found", "Missed", "False", "Cannot be seen"],
+        [
+            [f"`{one.kind}`", one.client, *map(str, (one.found, one.missed, one.false, one.unseen))]
+            for one in rows
+        ],
     )
 
 

@@ -79,6 +79,7 @@ EXTRAS: Mapping[str, str] = {
     "git": "[changes, log, blame and old files](review-with-git.md) of git repositories",
     "grammars": "[outlines](outlines-and-symbols.md) of less common languages",
     "images": "images as a model sees them: upright, and small enough",
+    "otel": "[spans and metrics of calls](otel.md) for OpenTelemetry",
     "parquet": "[`readroom ledger export --format parquet`](ledger.md)",
     "postgres": "[one ledger for several machines](ledger.md)",
     "s3": "[buckets of S3](buckets.md)",

@@ -166,6 +166,41 @@ def _said(value: bool | None) -> str:
     return {True: "yes", False: "no", None: "-"}[value]
 
 
+PICTURES = max((ROOT / "benchmarks" / "runs").glob("*-pictures/results.json"), default=None)
+"""The last recorded run of clients that look at pictures (`scripts/record_pictures.py`)."""
+
+
+def recorded_pictures() -> str:
+    """What of pictures of pages reached the models of real clients, a row for each client."""
+    assert PICTURES is not None
+    record = json.loads(PICTURES.read_text(encoding="utf-8"))
+    rows = []
+    for result in record["results"]:
+        calls = result["calls"]
+        arrived = [call for call in calls if call["arrived"]]
+        sizes = ", ".join(f"{call['given']['width']}x{call['given']['height']}" for call in arrived)
+        tokens = ", ".join(f"{call['tokens_ours']:,} / {call['tokens_of_vendor']:,}" for call in arrived)
+        asked = [call for call in calls if call["call"].get("view") == "image" and not call["arrived"]]
+        refused = sum(call["refused_with_call_for_text"] for call in asked)
+        rows.append(
+            [
+                f"{CLIENTS[result['client']][0]} {result['version']}",
+                f"{len(arrived)} of {len(calls)}",
+                sizes or "-",
+                tokens or "-",
+                f"{refused} of {len(asked)}" if asked else "-",
+            ]
+        )
+    heads = [
+        "client",
+        "arrived, byte for byte",
+        "pixels",
+        "tokens: told / of the vendor",
+        "refused with the text",
+    ]
+    return f"Recorded {record['date']}.\n\n{table(heads, rows)}"
+
+
 READERS = max((ROOT / "benchmarks" / "runs").glob("*-readers/results.json"), default=None)
 """The last run of readers on real files (`python -m benchmarks.readers`)."""
 
@@ -217,6 +252,7 @@ BLOCKS: Mapping[str, Callable[..., str]] = {
     "output": output,
     "cli": cli,
     "recorded-clients": recorded_clients,
+    "recorded-pictures": recorded_pictures,
     "readers": readers,
     "tagging": tagging,
 }

@@ -88,6 +88,7 @@ def test_the_version_is_the_packages(root: Path) -> None:
         pytest.param("readroom token create x --tool app", "apply_patch", marks=needs("server")),
         pytest.param("readroom ledger totals --tool read", "read_file", marks=needs("server")),
         pytest.param("readroom ledger export --format p", "parquet", marks=needs("server")),
+        ("readroom git bl", "blame"),
         ("readroom grep x --type kot", "kotlin"),
         ("readroom refs x --kinds d", "definition"),
         pytest.param("readroom audit --fail-on secrets,re", "secrets,repeated", marks=needs("lens")),

@@ -58,7 +58,7 @@ _PARTS: Mapping[str, tuple[str, str]] = {
     ),
     "report": (part("message/delivery-status", "Reporting-MTA: dns; {}\r\n\r\nStatus: 5.0\r\n"), ""),
     "binary": (
-        part("application/x-y", encoded("\0\1\2"), "Content-Transfer-Encoding: base64", f'{_ATTACHED}"x.y"'),
+        part("application/x-y", "{n}", "Content-Transfer-Encoding: base64", f'{_ATTACHED}"x.y"'),
         "binary file",
     ),
     "rtf": (part("application/rtf", r"{\rtf1 {}\par}", f'{_ATTACHED}"a.rtf"'), ""),
@@ -70,7 +70,10 @@ def _mail(places: Iterable[str]) -> bytes:
     head = [f"{_HEADERS[name]}: {mark(name)}" for name in wanted if name in _HEADERS]
     head += [f"X-Other: {mark('other header')}"] if "other header" in wanted else []
     parts = [
-        _PARTS[name][0].replace("{b}", encoded(mark(name))).replace("{}", mark(name))
+        _PARTS[name][0]
+        .replace("{b}", encoded(mark(name)))
+        .replace("{n}", encoded(f"\0\1{mark(name)}\2"))
+        .replace("{}", mark(name))
         for name in wanted
         if name in _PARTS
     ]

@@ -42,7 +42,7 @@ _WORD: Mapping[str, tuple[Callable[[Word, str], object], str]] = {
         "link target",
     ),
     "bookmark": (lambda word, words: word.bookmarks.append(words), "bookmark"),
-    "drawing": (lambda word, words: word.paragraph("x\x08"), "drawing"),
+    "drawing": (lambda word, words: word.drawing(words), "drawing"),
 }
 _STREAMS: Mapping[str, tuple[str, str]] = {
     "subject": ("\x05SummaryInformation", "document property"),
@@ -109,7 +109,7 @@ def _old_slides(places: Iterable[str]) -> bytes:
     streams = (
         {"\x05SummaryInformation": compounds.summary(subject=mark("subject"))} if "subject" in wanted else {}
     )
-    return compounds.slides(pages, beside, notes, **streams)
+    return compounds.slides(pages, beside, notes, (), **streams)
 
 
 OLD_SLIDES = Format(

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from readroom.core.stores.base import Store
-from tests.laws import test_bytes_survive, test_hints, test_names, test_progress
+from tests.laws import test_bytes_survive, test_hints, test_names, test_progress, test_secrecy
 from tests.laws.driving import stored
 from tests.laws.places import PLACES, PlaceName
 from tests.suites import whole
@@ -26,6 +26,7 @@ LAWS: dict[Callable[..., None], int] = {
     test_progress.test_a_large_file_is_read_as_a_small_one: 2,
     test_progress.test_what_long_lines_were_cut_of_is_shown_in_every_kind_of_text: 1,
     test_bytes_survive.test_what_was_shown_can_be_edited_and_nothing_else_changes: 6,
+    test_secrecy.test_no_reply_holds_a_byte_of_a_denied_or_outside_file: 2,
     test_names.test_native_replies_are_those_about_an_everyday_name: 3,
     test_names.test_a_reader_of_native_replies_finds_the_name: 5,
 }
@@ -82,6 +83,12 @@ def everything(request: pytest.FixtureRequest) -> Iterator[Store]:
 @_laws(LAWS_OF_CALLS)
 def test_a_law_of_calls_holds_elsewhere(everything: Store, law: Callable[..., None], examples: int) -> None:
     few(law, examples)(store=everything)
+
+
+@whole
+def test_mistakes_are_named_elsewhere_as_here(everything: Store) -> None:
+    every_mistake: Callable[..., None] = test_hints.test_a_mistake_is_named_and_its_hint_works
+    every_mistake(store=everything)
 
 
 ABSENT = {

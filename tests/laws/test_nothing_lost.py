@@ -193,11 +193,12 @@ class Search:
 @pytest.mark.parametrize(
     ("store", "kind", "seed"),
     [
-        pytest.param(store, kind, seed, marks=[whole] if seed >= first else [])
+        pytest.param(store, kind, seed, marks=marks(store, late=seed >= first))
         for store, kind, first, seeds in (
             *(("disk", "plain", 2, 12), ("memory", "plain", 2, 12)),
             *(("disk", "archives", 1, 6), ("memory", "archives", 2, 16)),
             *(("disk", "documents", 1, 4), ("memory", "documents", 1, 4)),
+            *(("shell", "plain", 0, 2), ("bucket", "plain", 0, 3), ("bucket", "archives", 0, 1)),
         )
         for seed in range(seeds)
     ],
@@ -205,7 +206,7 @@ class Search:
 def test_a_search_shows_every_match_once_wherever_time_ends(store: str, kind: str, seed: int) -> None:
     rng = random.Random(f"{kind} {seed}")
     sorts = {"archives": ARCHIVES, "documents": DOCUMENTS}.get(kind, PLAIN)
-    files = tree(rng, sorts, rng.choice([6, 12, 24]))
+    files = placeable(store, tree(rng, sorts, rng.choice([6, 12, 24] if store in HERE else [6])))
     documents = DocumentCache()
     try:
         with held(store, files, rng) as place:

@@ -29,6 +29,7 @@ FITS = {
     "codex/tools": "rnd",
     "gemini-cli/tools": "inspect_agents",
     "opencode/tools": "opencode",
+    "kilo/tools": "opencode",
     "qwen-code/tools": "inspect_agents",
     "inspect/tools": "inspect_agents",
 }

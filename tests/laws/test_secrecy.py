@@ -23,6 +23,7 @@ from readroom.core.stores.local import LocalStore
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.values import Reply
 from tests.laws.driving import STORES, Driver, StoreName, hints
+from tests.laws.places import PlaceName, over_bucket, over_shell
 from tests.suites import daily
 
 CANARY = "canary7f3a"
@@ -44,7 +45,13 @@ DENIED = [
     f".ssh/{GHOST}.txt",
     f"private/{GHOST}",
 ]
-RULES = {".readroomignore": "private/\n", ".kilocodeignore": "*.secret\n"}
+RULES = {".readroomignore": b"private/\n", ".kilocodeignore": b"*.secret\n"}
+OUTSIDE = {
+    "outside.txt": f"{CANARY} needle\n".encode(),
+    f"outside/{GHOST}.txt": b"needle\n",
+    f"root-{GHOST}/{GHOST}.txt": f"{CANARY} needle\n".encode(),
+}
+"""Beside the root, and beginning as it does."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +101,7 @@ def _is_denied(path: str) -> bool:
 
 
 @contextmanager
-def planted(name: StoreName, tree: Tree) -> Iterator[Store]:
+def planted(name: StoreName | PlaceName, tree: Tree) -> Iterator[Store]:
     """The tree under a root whose neighbours hold canaries too."""
     if name == "memory":
         memory = MemoryStore({**RULES, **tree.files})
@@ -102,15 +109,17 @@ def planted(name: StoreName, tree: Tree) -> Iterator[Store]:
             memory.link(path, to)
         yield memory
         return
+    if name == "bucket":
+        with over_bucket({**RULES, **tree.files}, OUTSIDE) as store:
+            yield store
+        return
     with TemporaryDirectory(prefix="readroom-law-") as above:
         root = Path(above, "root")
         root.mkdir()
-        Path(above, "outside.txt").write_text(f"{CANARY} needle\n", encoding="utf-8")
-        Path(above, "outside").mkdir()
-        Path(above, "outside", f"{GHOST}.txt").write_text("needle\n", encoding="utf-8")
-        for path, rules in RULES.items():
-            (root / path).write_text(rules, encoding="utf-8")
-        for path, data in tree.files.items():
+        for path, data in OUTSIDE.items():
+            Path(above, path).parent.mkdir(exist_ok=True)
+            Path(above, path).write_bytes(data)
+        for path, data in {**RULES, **tree.files}.items():
             target = root / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(data)
@@ -120,7 +129,7 @@ def planted(name: StoreName, tree: Tree) -> Iterator[Store]:
         for path, to in tree.hard.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             os.link(root / to, root / path)
-        yield LocalStore(root, confinement=name)
+        yield over_shell(root) if name == "shell" else LocalStore(root, confinement=name)
 
 
 def calls(tree: Tree) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -1,7 +1,7 @@
 """Records of real clients and what their models were really sent, taken from the requests and not from
 the records.
 
-Eight clients and four frameworks did the same work with a model that followed a script. `compare` says of
+Clients and frameworks did the same work with a model that followed a script. `compare` says of
 one such session where the normal form differs from the truth. Differences that a record leaves no way
 around, or where the truth was made by a rule that is not ours, are listed with their reason: anything
 else is a defect.
@@ -41,6 +41,13 @@ NOT_IN_RECORD = {
     ): "a script ran since the log was read, and it may have grown",
     ("gemini-cli/tools", "run_shell_command__m_fk_16_0"): "a script ran since the log was read",
     ("qwen-code/tools", "call_m_fk_16_0"): "a script ran since the log was read, and it may have grown",
+    ("kilo/tools", "call_m_fk_16_0"): "Kilo never says how long the log is",
+    ("copilot-cli/tools", "call_m_fk_16_0"): "Copilot never says how long the log is",
+    ("continue/tools", "call_m_fk_16_0"): "a script ran since the client said how long the log is",
+    ("pi/tools", "call_m_fk_16_0"): "a script ran since the log was read, and it may have grown",
+    ("copilot-cli/tools", "call_m_fk_12_0"): "the client masked a password inside line 2",
+    ("otlp/tools", "call_m_fk_12_0"): "the client masked a password inside line 2",
+    ("otlp/tools", "call_m_fk_16_0"): "Copilot never says how long the log is",
     (
         "gemini-cli/long",
         "replace__m_fk_8_0",
@@ -53,12 +60,17 @@ OTHER_CHARACTERS = {
         "qwen-code/mixed",
         "call_m_fk_13_0",
     ): "the client adds a note of 18 characters for a model without pictures",
+    ("copilot-cli/tools", "call_m_fk_9_0"): "of a failure the record has the beginning only",
+    ("copilot-cli/tools", "call_m_fk_15_0"): "of a failure the record has the beginning only",
+    ("otlp/tools", "call_m_fk_9_0"): "of a failure the spans have the beginning only",
+    ("otlp/tools", "call_m_fk_15_0"): "of a failure the spans have the beginning only",
 }
 """Calls whose text was changed on the way without a trace in the record."""
 
 OTHER_IMAGES = {
     ("qwen-code/mixed", "call_m_fk_13_0"): "the picture is in the record; the model got the note instead",
     ("messages/opencode", "call_m_fk_13_0"): "the picture came in a message of its own",
+    ("copilot-cli/tools", "call_m_fk_13_0"): "the picture is in the record; the model was sent its name only",
 }
 """Calls whose pictures the record counts otherwise."""
 
@@ -67,6 +79,7 @@ OTHER_ERROR = {
     ("qwen-code/long", "call_m_fk_4_0"): "the truth takes a match of the word ERROR for a failure",
     ("qwen-code/long", "call_m_fk_7_0"): "the client refused the edit; the truth does not know the words",
     ("messages/opencode", "call_m_fk_11_0"): "the array has no exit code",
+    ("continue/tools", "call_m_fk_11_0"): "the record has no exit code",
 }
 """Calls that failed, or did not, by a rule that is not ours; and every command of our server that ends
 with a failure, which the truth counts as done.
@@ -84,8 +97,11 @@ OTHER_CUT = {
 """Results that somebody else cut than the truth says."""
 
 
-NO_TRUTH_OF_REPEATS = ("swe-agent/function_calling", "swe-agent/window", "messages/opencode")
-"""Sessions whose truth does not say, and one whose array does not say which folder its paths are below."""
+NO_TRUTH_OF_REPEATS = ("swe-agent/function_calling", "swe-agent/window", "messages/opencode", "otlp/tools")
+"""Sessions whose truth does not say, and two that do not say which folder their paths are below."""
+
+NO_COMPACTIONS = ("otlp/long",)
+"""Sessions that were compacted, and whose spans do not say it."""
 
 
 @dataclass(slots=True)
@@ -102,7 +118,7 @@ class Compared:
 
 
 RECORDS = {".jsonl", ".json", ".db", ".sqlite3", ".eval", ".traj"}
-NO_RECORDS = {"GROUND_TRUTH.json"}
+NO_RECORDS = {"GROUND_TRUTH.json", "sessions.json"}
 
 
 def unpacked(session: str, folder: Path) -> list[Path]:

@@ -169,6 +169,50 @@ def qwen_code(path: Path, size: int, calls: Calls = hostile_call) -> Path:
     return _lines(path, size, lines())
 
 
+def copilot_cli(path: Path, size: int, calls: Calls = hostile_call) -> Path:
+    """Agents that begin and are never heard of again, and compactions that never end."""
+
+    def lines() -> Iterator[dict[str, Any]]:
+        for number in _numbers():
+            id, arguments, text = calls(number)
+            head = {"id": f"e{number}", "timestamp": "2026-01-01T00:00:00Z", "parentId": f"e{number - 1}"}
+            head |= {"agentId": f"a{number}" + "a" * 300} if number % 2 else {}
+            request = {"toolCallId": id, "name": _TOOLS[number % 6], "arguments": arguments}
+            if not number % 9:
+                yield {**head, "type": "session.compaction_start", "data": {}}
+            yield {**head, "type": "assistant.turn_start", "data": {}}
+            yield {**head, "type": "assistant.message", "data": {"toolRequests": [request]}}
+            if number % 3:
+                data = {"toolCallId": id, "success": bool(number % 5), "result": {"content": text}}
+                yield {**head, "type": "tool.execution_complete", "data": data}
+            if not number % 50:
+                yield {**head, "type": "session.compaction_complete", "data": {"success": True}}
+
+    return _lines(path, size, lines())
+
+
+def pi(path: Path, size: int, calls: Calls = hostile_call) -> Path:
+    """Entries that go back, and compactions that keep what was never there."""
+
+    def lines() -> Iterator[dict[str, Any]]:
+        yield {"type": "session", "version": 3, "id": "s", "timestamp": "2026-01-01T00:00:00Z", "cwd": "/w"}
+        for number in _numbers():
+            id, arguments, text = calls(number)
+            head = {"type": "message", "timestamp": "2026-01-01T00:00:00Z"}
+            call = {"type": "toolCall", "id": id, "name": _TOOLS[number % 6], "arguments": arguments}
+            parent = f"r{number - 1}" if number % 7 else f"r{number // 2}" + "p" * 300
+            message = {"role": "assistant", "model": "m", "content": [call]}
+            yield {**head, "id": f"m{number}", "parentId": parent, "message": message}
+            content = [{"type": "text", "text": text}]
+            result = {"role": "toolResult", "toolCallId": id, "content": content, "isError": not number % 5}
+            yield {**head, "id": f"r{number}", "parentId": f"m{number}", "message": result}
+            if not number % 50:
+                kept = f"r{number - 20}" if number % 100 else "never"
+                yield {**head, "type": "compaction", "id": f"c{number}", "firstKeptEntryId": kept}
+
+    return _lines(path, size, lines())
+
+
 def opencode(path: Path, size: int, calls: Calls = hostile_call) -> Path:
     """A database of many sessions, half of all calls in one."""
     path.unlink(missing_ok=True)
@@ -220,6 +264,21 @@ def _document(path: Path, size: int, head: str, elements: Iterator[dict[str, Any
                 break
         stream.write(tail.encode())
     return path
+
+
+def continue_cli(path: Path, size: int, calls: Calls = hostile_call) -> Path:
+    """One session of very many answers."""
+
+    def entries() -> Iterator[dict[str, Any]]:
+        for number in _numbers():
+            id, arguments, text = calls(number)
+            function = {"name": _TOOLS[number % 6], "arguments": json.dumps(arguments)}
+            message = {"role": "assistant", "content": "", "toolCalls": [{"id": id, "function": function}]}
+            states = [{"toolCallId": id, "status": "done", "output": [{"content": text}]}]
+            yield {"message": message, "contextItems": [], "toolCallStates": states if number % 3 else []}
+
+    head = '{"sessionId": "s", "workspaceDirectory": "/w", "history": ['
+    return _document(path, size, head, entries(), "]}")
 
 
 def swe_agent(path: Path, size: int, calls: Calls = hostile_call) -> Path:
@@ -369,6 +428,9 @@ FORMS: dict[str, Writer] = {
     "Codex": codex,
     "Gemini CLI": gemini_cli,
     "Qwen Code": qwen_code,
+    "GitHub Copilot CLI": copilot_cli,
+    "pi": pi,
+    "Continue CLI": continue_cli,
     "opencode": opencode,
     "SWE-agent": swe_agent,
     "OpenAI messages": openai_messages,

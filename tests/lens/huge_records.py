@@ -58,9 +58,10 @@ class _Calls:
         return id, arguments, long_text((_ESCAPES + rb"\n", _FORMULA)[number % 2], _MEDIUM_BYTES)
 
 
-_OF_LINES = frozenset(
-    {"Claude Code", "Codex", "Gemini CLI", "Qwen Code", "OpenTelemetry", "openai-agents", "readroom"}
-)
+_OF_LINES = frozenset({
+    "Claude Code", "Codex", "Gemini CLI", "Qwen Code", "GitHub Copilot CLI", "pi", "OpenTelemetry",
+    "openai-agents", "readroom",
+})  # fmt: skip
 _CUT_BYTES = 5_000
 
 

@@ -156,9 +156,11 @@ def _parts(*sources: tuple[str, Path]) -> Totals:
         ("claude-code/tools", "messages/claude-code"),
         ("codex/mixed", "readroom-ledger/codex"),
         ("opencode/mixed", "readroom-ledger/opencode"),
+        ("copilot-cli/tools", "otlp/tools"),
+        ("copilot-cli/long", "otlp/long"),
     ],
 )
-def test_an_array_or_a_ledger_of_a_conversation_counts_with_it(
+def test_an_array_a_ledger_or_spans_of_a_conversation_count_with_it(
     client: str, again: str, tmp_path: Path
 ) -> None:
     """Whichever is read first: what the client recorded is what counts."""

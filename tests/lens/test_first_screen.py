@@ -16,6 +16,7 @@ from readroom.core.rows import FINDINGS, Finding
 from readroom.lens.findings.secrets import SecretScanner, mark_of
 from readroom.lens.money import Above, PriceList, Prices, plain_name, price_list
 from readroom.lens.normal_form import Session, Turn
+from readroom.lens.records import VARIABLES, of_folder, records
 from readroom.lens.report import Totals
 from readroom.lens.report.habits import HABITS, setting
 from readroom.lens.report.screen import columns, screen
@@ -30,6 +31,11 @@ PLACES = {
     "codex": ("codex", ".codex"),
     "gemini-cli": ("gemini", ".gemini"),
     "qwen-code": ("qwen", ".qwen"),
+    "copilot-cli": ("copilot", ".copilot"),
+    "pi": ("pi", ".pi"),
+    "kilo": ("local", ".local"),
+    "opencode": ("local", ".local"),
+    "continue": ("continue", ".continue"),
 }
 """The folder of each client in the recorded sessions, and below a person's home."""
 
@@ -38,10 +44,10 @@ SECRET = "SERVICE_PASSWORD = 'kX9mQ2v7Lp-4tz'"
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The home folder of a person who uses four clients."""
+    """The home folder of a person who uses several clients."""
     home = tmp_path / "home"
     home.mkdir()
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME"):
+    for name in set(VARIABLES) - {"PWD"}:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("COLUMNS", "80")
@@ -59,6 +65,22 @@ def _with_records(home: Path, tmp_path: Path, *names: str) -> None:
 @pytest.fixture
 def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Cli:
     return Cli(tmp_path, capsys)
+
+
+def test_every_client_is_found_where_it_keeps_its_sessions(home: Path, tmp_path: Path, cli: Cli) -> None:
+    """Of the machine, and of one folder; nothing beside a record is taken for one."""
+    _with_records(home, tmp_path, *(f"{client}/tools" for client in PLACES))
+    beside = next((home / ".copilot" / "session-state").iterdir()) / "rewind-file-snapshots"
+    beside.mkdir()
+    (beside / "tracking.json").write_text("{}")
+    (home / ".local/share/kilo/storage").mkdir()
+    (home / ".local/share/kilo/storage/migration.json").write_text("1")
+    done = cli.bare("audit", "--all", "--json")
+    assert done.code == ExitCode.OK, done.err
+    told = json.loads(done.out)
+    assert len(told["sessions"]) == len(PLACES)
+    assert not told.get("skipped")
+    assert len(list(records(of_folder(["/home/dev/shop"], home, {})))) == len(PLACES)
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -19,7 +19,7 @@ from tests.cli.running import Cli
 from tests.lens.ground_truth import SESSIONS, unpacked
 from tests.lens.making import called, record, returned
 
-GATE = ("--fail-on", "hidden", "--no-secrets", "--limit", "0")
+GATE = ("--fail-on", "instructions", "--no-secrets", "--limit", "0")
 """A kind that none of the recorded sessions has."""
 
 
@@ -52,7 +52,7 @@ def _overwritten(data: bytes) -> bytes:
 
 
 TEXTS = (_one_comma_more, _cut, _overwritten)
-TEXT_SESSIONS = [one for one in SESSIONS if not one.startswith(("opencode/", "inspect/"))]
+TEXT_SESSIONS = [one for one in SESSIONS if not one.startswith(("opencode/", "kilo/", "inspect/"))]
 """Sessions whose records are texts, at least one of them."""
 
 

@@ -1,4 +1,4 @@
-"""Records of eight clients and four frameworks against what their models were really sent."""
+"""Records of clients and frameworks against what their models were really sent."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from readroom.lens.audit import Options
 from tests.each import each
 from tests.lens.ground_truth import (
+    NO_COMPACTIONS,
     NO_TRUTH_OF_REPEATS,
     SESSIONS,
     TOLERANCE,
@@ -30,10 +31,13 @@ def test_every_call_file_range_and_character_count_is_right(session: str, tmp_pa
     assert compared.calls == len(truth_of(session)["calls"])
 
 
-COMPACTED = ("claude-code/long", "codex/long", "gemini-cli/long", "opencode/long", "qwen-code/long")
+COMPACTED = (
+    "claude-code/long", "codex/long", "copilot-cli/long", "gemini-cli/long", "kilo/long", "opencode/long",
+    "pi/long", "qwen-code/long",
+)  # fmt: skip
 
 
-@each("session", [one for one in SESSIONS if one not in COMPACTED])
+@each("session", [one for one in SESSIONS if one not in (*COMPACTED, *NO_COMPACTIONS)])
 def test_how_many_requests_carried_a_result_is_right(session: str, tmp_path: Path) -> None:
     """A result is paid once for each request that carries it; where nothing was compacted that can be
     known exactly.
@@ -68,13 +72,14 @@ def test_a_compaction_begins_an_epoch(session: str, tmp_path: Path) -> None:
         assert again == {"app/main.py", "app/pricing.py"}
 
 
-@pytest.mark.parametrize("session", COMPACTED)
+@pytest.mark.parametrize("session", [*(one for one in COMPACTED if one != "pi/long"), "otlp/long"])
 def test_a_sub_agent_is_a_session_of_its_own_with_a_parent(session: str, tmp_path: Path) -> None:
     """What a sub-agent read was never in view of the main conversation."""
     parts = audited(session, tmp_path)
     main, agent = sorted(parts, key=lambda part: bool(part.session.parent))
     assert (main.session.parent, agent.session.parent) == ("", main.session.session)
-    assert {call.file for call in agent.calls} >= {"app/auth.py", "config/prod.yaml"}
+    files = {call.file.removeprefix("/home/dev/shop/") for call in agent.calls}
+    assert files >= {"app/auth.py", "config/prod.yaml"}
 
 
 @each("session", [one for one in SESSIONS if one not in NO_TRUTH_OF_REPEATS])
@@ -125,6 +130,11 @@ def test_usage_is_counted_once_an_answer(tmp_path: Path) -> None:
         ("gemini-cli/tools", 760_227),
         ("qwen-code/tools", 732_824),
         ("opencode/tools", 657_943),
+        ("continue/tools", 417_322),
+        ("kilo/tools", 783_755),
+        ("copilot-cli/tools", 298_523),
+        ("otlp/tools", 298_523),
+        ("pi/tools", 486_166),
     ):
         (part,) = audited(session, tmp_path)
         assert part.session.input_tokens == tokens

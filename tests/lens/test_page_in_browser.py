@@ -68,8 +68,7 @@ def test_the_page_is_whole_accessible_and_quiet(
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda request: sent.append(request.url))
     page.goto(page_file.as_uri())
-    for closed in page.locator("details:not([open]) > summary").all():
-        closed.click()
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert page.title() == "Audit of agent sessions"
     assert page.locator("table").count() >= 6
     narrow = "[...document.querySelectorAll('td:not(.number)')].filter(cell => cell.clientWidth < 100).length"

@@ -38,8 +38,8 @@ REFUSED = {
 """Edits that failed, by session and call, of which the truth does not know it."""
 
 WHOLE_NOT_KEPT = (
-    "claude-code/tools", "codex/tools", "inspect/tools", "messages/claude-code", "openai-agents/tools",
-    "pydantic-ai/tools",
+    "claude-code/tools", "codex/tools", "copilot-cli/tools", "inspect/tools", "messages/claude-code",
+    "openai-agents/tools", "otlp/tools", "pydantic-ai/tools",
 )  # fmt: skip
 """Sessions whose record has nothing of what was cut away, so that no error line in it can be found."""
 
@@ -53,6 +53,8 @@ class Judged:
     found: int = 0
     missed: int = 0
     false: int = 0
+    unseen: int = 0
+    """Missed because the record has nothing of it."""
 
 
 def judged(session: str, folder: Path) -> dict[str, tuple[set[Fact], set[Fact]]]:
@@ -117,6 +119,8 @@ def table(folder: Path) -> list[Judged]:
             client = session.partition("/")[0]
             row = rows.setdefault((kind, client), Judged(kind, client))
             row.found += len(found & true)
-            row.missed += len(true - found)
+            gone = kind == "lost-errors" and session in WHOLE_NOT_KEPT
+            row.missed += 0 if gone else len(true - found)
+            row.unseen += len(true - found) if gone else 0
             row.false += len(found - true)
     return sorted(rows.values(), key=lambda row: KINDS.index(row.kind))

@@ -6,7 +6,7 @@ Imported when a shell asks; a value that is not offered is as good as before.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias, final, get_args
 
 import click
 from click.shell_completion import CompletionItem
@@ -46,6 +46,12 @@ def _findings(ctx: click.Context) -> Iterable[str]:
     return (*FINDINGS, "any")
 
 
+def _of_git(ctx: click.Context) -> Iterable[str]:
+    from readroom.core.contracts.native.git import Show
+
+    return get_args(Show)
+
+
 _SOURCES: Mapping[tuple[str, str], Source] = {
     ("connect", "client"): _clients,
     ("doctor", "client"): _clients,
@@ -53,6 +59,7 @@ _SOURCES: Mapping[tuple[str, str], Source] = {
     ("call", "contract_name"): _contracts,
     ("create", "tools"): _tools,
     ("ledger", "tool"): _tools,
+    ("git", "show"): _of_git,
     ("grep", "type"): _languages,
     ("refs", "type"): _languages,
     ("find", "type"): _languages,

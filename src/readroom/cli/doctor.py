@@ -17,13 +17,14 @@ from msgspec import Struct, to_builtins
 from readroom.cli import output
 from readroom.cli.exits import ExitCode
 from readroom.cli.near import did_you_mean
-from readroom.cli.options import json_option, option, roots_argument, subcommand
+from readroom.cli.options import config_option, json_option, option, roots_argument, subcommand
 from readroom.cli.remote.address import Address, is_address, parsed
 from readroom.cli.roots import roots_of
 from readroom.core.errors import BadValue, ReadroomError
 from readroom.core.extras import OF_GRAMMARS, install, one_file
 from readroom.core.limits import HTTP_PORT
 from readroom.core.release import VERSION
+from readroom.core.session.observer import Observing
 from readroom.core.stores.bucket.address import absolute
 from readroom.core.stores.promises import OPENING, Promises, differing
 
@@ -42,13 +43,13 @@ class Diagnosis(Struct, frozen=True):
     remedy: str = ""
 
 
-def _doctor(folder: str, client: str | None, port: int, as_json: bool) -> ExitCode:
+def _doctor(folder: str, client: str | None, port: int, config: str | None, as_json: bool) -> ExitCode:
     """Check what works on this machine, and how to fix the rest.
 
     An address of another machine is tried, and that machine checks itself.  The exit code is 0 unless there
     is a problem; notes are not problems.
     """
-    found = elsewhere(parsed(folder)) if is_address(folder) else diagnoses(folder, client, port)
+    found = elsewhere(parsed(folder)) if is_address(folder) else diagnoses(folder, client, port, config)
     listed = list(found)
     if as_json:
         output.write((json.dumps([to_builtins(diagnosis) for diagnosis in listed], indent=2) + "\n").encode())
@@ -62,11 +63,11 @@ def _line(diagnosis: Diagnosis) -> str:
     return f"{text}\n         {diagnosis.remedy}" if diagnosis.remedy else text
 
 
-def diagnoses(folder: str, client: str | None, port: int) -> Iterator[Diagnosis]:
+def diagnoses(folder: str, client: str | None, port: int, file: str | None = None) -> Iterator[Diagnosis]:
     """Everything that is looked at, in this order."""
     yield from _self()
     first, *others = roots_of(folder)
-    yield from _folder(first)
+    yield from _folder(first, file)
     if others:
         yield from _roots(first, others)
     for look in (_commands, _search, _outlines, _extras, _state):
@@ -107,13 +108,13 @@ def _self() -> Iterator[Diagnosis]:
         yield Diagnosis("command", "ok", where)
 
 
-def _folder(folder: str) -> Iterator[Diagnosis]:
+def _folder(folder: str, file: str | None) -> Iterator[Diagnosis]:
     from readroom.core import config
 
     try:
         store = config.open_store(folder)
         try:
-            settings = config.load(store)
+            settings = config.load(store, file)
             promises = store.promises
         finally:
             store.close()
@@ -123,6 +124,16 @@ def _folder(folder: str) -> Iterator[Diagnosis]:
     yield from _promises(promises)
     files = ", ".join(settings.files) or "none; `readroom init` writes a commented one"
     yield Diagnosis("settings", "ok", f"for {absolute(folder)}: {files}")
+    yield from _telemetry(settings.otel)
+
+
+def _telemetry(observing: Observing | None) -> Iterator[Diagnosis]:
+    """The collector of spans and metrics, tried out."""
+    if observing is None:
+        yield Diagnosis("otel", "ok", "off; [otel] endpoint or OTEL_EXPORTER_OTLP_ENDPOINT turns it on")
+        return
+    works, found, remedy = observing.tried()
+    yield Diagnosis("otel", "ok" if works else "note", found, remedy)
 
 
 def _promises(promises: Promises) -> Iterator[Diagnosis]:
@@ -297,5 +308,6 @@ doctor = subcommand(
     roots_argument("[DIR | ADDRESS] [NAME=DIR[:ro]]...", "The folder; others with their names.", default="."),
     option("--client", "Check this client, one of those that `connect` lists.", metavar="CLIENT"),
     option("--port", "Port of the server to check.", type=int, default=HTTP_PORT),
+    config_option(),
     json_option("Print one JSON list."),
 )

@@ -31,6 +31,7 @@ from readroom.core.quoting import quote, unquoted
 from readroom.core.values import Call, Fact, FindRequest, GrepRequest, ListRequest, ReadRequest
 from readroom.core.values.changes import EditRequest, WriteRequest
 from readroom.core.values.commands import RunRequest
+from readroom.core.values.git import GitBlameRequest, GitChangesRequest, GitLogRequest
 
 COMMANDS: Mapping[str, str] = {
     READ: "read", GREP: "grep", FIND: "find", LIST: "ls", EDIT: "edit", WRITE: "write", RUN: "run",
@@ -122,14 +123,20 @@ _APART: Mapping[str, str] = {"old_text": "--old", "new_text": "--new", "replace_
 
 _ARGUMENTS = {
     name: _APART.get(name) or f"--{name.replace('_', '-')}"
-    for kind in (ReadRequest, GrepRequest, FindRequest, ListRequest, EditRequest, WriteRequest, RunRequest)
+    for kind in (
+        *(ReadRequest, GrepRequest, FindRequest, ListRequest, EditRequest, WriteRequest, RunRequest),
+        *(GitChangesRequest, GitLogRequest, GitBlameRequest),
+    )
     for name in (*SAID[kind], *_APART)
-    if name not in {argument for positional in POSITIONAL.values() for argument in positional}
-}
-"""Arguments of tools, and their options."""
+} | {name: name.upper() for positional in POSITIONAL.values() for name in positional}
+"""Arguments of tools, and their options; in capitals those that have none."""
 
-_LONG = "|".join(sorted((name for name in _ARGUMENTS if "_" in name), key=len, reverse=True))
-_ANY = "|".join(sorted(_ARGUMENTS, key=len, reverse=True))
+_WORDS = frozenset(("lines", "by", "show", "path", "pattern", "query", "command"))
+"""Arguments that are plain words in advice, or parts of an edit."""
+
+_ADVISED = sorted(_ARGUMENTS.keys() - _WORDS, key=len, reverse=True)
+_LONG = "|".join(name for name in _ADVISED if "_" in name)
+_ANY = "|".join(_ADVISED)
 
 _TOOLS = "|".join(name for name in COMMANDS if "_" in name)
 """Tools whose names are no words of their own: git is also a program, an extra and a kind of repository."""
@@ -143,15 +150,23 @@ _TOOL_WORD = re.compile(
 
 _TICKED = re.compile(rf"`({_ANY})`")
 
-_BEGINS = re.compile(rf"({_ANY})=")
+_BEGINS = re.compile(rf"({'|'.join(sorted(_ARGUMENTS, key=len, reverse=True))})=")
 """An argument with its value, with which a message begins."""
+
+_WRONG_TYPE = re.compile(rf"\A({'|'.join(COMMANDS)}): ('({'|'.join(_ARGUMENTS)})') must be ")
+"""The beginning of a message about the type of an argument, which describes JSON as it was typed."""
 
 _EDIT = re.compile(r"\bedits\[(\d+)\](?:\.(old_text|new_text|replace_all))?")
 
 _TEXT = re.compile(r"\A(?=edits\[\d+\]\.(?:old|new)_text is )")
 """The beginning of a message about one text: an option is not in a file, but its text may be."""
 
-_IN_SHELLS = (('view="outline"', "`readroom outline`"), ("parts=true", "--parts"))
+_IN_SHELLS = (
+    ('view="outline"', "`readroom outline`"),
+    ("parts=true", "--parts"),
+    ('output="full"', "--output full"),
+    ("show=log", "`readroom git log`"),
+)
 """Arguments with their values, and what does it at a shell."""
 
 _NAMES = re.compile(r'("(?:[^"\\]|\\.)*")')
@@ -245,11 +260,16 @@ def _in_verbs(message: str) -> str:
     """
     for argument, at_shell in _IN_SHELLS:
         message = message.replace(argument, at_shell)
+    wrong = _WRONG_TYPE.match(message)
+    if wrong is not None:
+        rest = message[wrong.end(1) :].replace(wrong[2], _ARGUMENTS[wrong[3]])
+        return f"`readroom {COMMANDS[wrong[1]]}`{rest}"
     if _EDIT.match(message):
         message = _of_edits(message)
     begun = _BEGINS.match(message)
     if begun is not None:
         message = f"{_ARGUMENTS[begun[1]]} {message[begun.end() :]}"
+        message = message.replace(f"'{begun[1]}' must be", f"{_ARGUMENTS[begun[1]]} must be")
     worded_text, advises = "", False
     for piece in _NAMES.split(message):
         happened, stop, advice = ("", "", piece) if advises else piece.partition(". ")

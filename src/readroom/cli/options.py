@@ -165,8 +165,13 @@ def place_options() -> list[click.Parameter]:
             callback=joined_roots,
             show_default="the current folder",
         ),
-        _file("--config", "A configuration file with more settings and rules."),
+        config_option(),
     ]
+
+
+def config_option() -> click.Option:
+    """--config, the operator's file."""
+    return _file("--config", "A configuration file with more settings and rules.")
 
 
 def where_options() -> list[click.Parameter]:

@@ -15,6 +15,24 @@ Owner: TypeAlias = tuple[str, str]
 """The token and conversation that own what a call leaves behind."""
 
 
+HTTP_FACE = "http"
+"""The way in of an HTTP request, which may carry MCP."""
+
+
+class Carried(Struct, frozen=True):
+    """How MCP carried a call.
+
+    Attributes:
+        version: The version of the protocol.
+        request: The id of the request.
+        http: Whether it came over HTTP; otherwise over the pipes of a process.
+    """
+
+    version: str
+    request: str
+    http: bool
+
+
 class Caller(Struct, frozen=True):
     """The identity of a caller.
 
@@ -25,6 +43,8 @@ class Caller(Struct, frozen=True):
         face: The way in: library, cli, mcp or http.
         call: The id that the face gave this call.
         traceparent: The trace that this call belongs to, as the W3C writes it; empty without one.
+        tracestate: The additions of vendors to that, as the W3C writes it.
+        mcp: How MCP carried the call; None for other ways in.
         apart: Others may be in the same conversation without knowing of it, as it has no name.
         hosts: The program around the model asks for itself, and the model sees nothing of the reply.
         passing: Its conversation has no name of its own, and ends with this process.
@@ -37,6 +57,8 @@ class Caller(Struct, frozen=True):
     face: str = "library"
     call: str = ""
     traceparent: str = ""
+    tracestate: str = ""
+    mcp: Carried | None = None
     apart: bool = False
     hosts: bool = False
     passing: bool = False
@@ -70,6 +92,17 @@ def trace_of(value: object) -> str:
     start, more = value[:_TRACE_CHARS], value[_TRACE_CHARS : _TRACE_CHARS + 1]
     longer = more == "-" and not start.startswith("00")
     return start if _TRACEPARENT.fullmatch(start) and (not more or longer) else ""
+
+
+TRACESTATE_CHARS = 512
+"""Every program has to pass on that many; longer ones are left out."""
+
+
+def vendors_of(value: object) -> str:
+    """The W3C `tracestate` that a client sent; empty if it is none, or too long."""
+    if not isinstance(value, str) or len(value) > TRACESTATE_CHARS or not value.isascii():
+        return ""
+    return value if value.isprintable() else ""
 
 
 def conversation(token: str, session: str) -> str:

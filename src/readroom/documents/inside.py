@@ -218,6 +218,7 @@ class ArchiveSearch:
         self._deadline = deadline
         self._opened: list[tuple[str, Guard]] = []
         self._broken: list[str] = []
+        self._cut: list[str] = []
 
     def holds(self, path: WorkPath) -> bool:
         return bool(self._opened) and path.startswith(self._opened[0][0])
@@ -226,7 +227,7 @@ class ArchiveSearch:
         return next(guard for top, guard in reversed(self._opened) if path.startswith(top)).open(path)
 
     def added_to(self, rounds: Rounds, top: Folder, scope: Scope) -> Rounds:
-        self._broken = rounds.noted.unreadable
+        self._broken, self._cut = rounds.noted.unreadable, rounds.noted.cut
         request = replace(self._request, glob=(), type=None)
         wider = Scope(self._guard, request, top.real, None)
         every = Walked(self._guard, top, wider, self._deadline, rounds.noted)
@@ -247,6 +248,8 @@ class ArchiveSearch:
         with closing(inner):
             assert isinstance(inner.store, MemberStore)
             container = inner.store.origin.container
+            if container.is_cut:
+                self._cut.append(archive)
             names = [name for name, member in container.members.items() if member.kind == "file"]
             nested = (name + BORDER for name in names if is_archive_name(name))
             names += [name for name in nested if name not in container.folders]

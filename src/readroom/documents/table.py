@@ -26,7 +26,8 @@ ROWS = (
            magic=(b"%PDF-",), within=1024,  # readers look for it there: mail gateways put lines before it
            has_pictures=True),
     Format(name="tiff", opener=f"{_DOCUMENTS}.tiff", suffixes=("tif", "tiff"),
-           magic=(b"II*\0", b"MM\0*"), has_pictures=True),
+           magic=(b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"),  # the last two of files beyond 4 GB
+           has_pictures=True),
     Format(name="docx", opener=f"{_DOCUMENTS}.docx", flat=f"{_DOCUMENTS}.docx",
            zipped=("docx", "docm", "dotx", "dotm"), members=(b"word/",), is_office=True),
     Format(name="xlsx", opener=f"{_DOCUMENTS}.sheets",

@@ -35,7 +35,7 @@ from readroom.lens.findings import secrets
 from readroom.lens.gates import Gate, gates
 from readroom.lens.money import price_list
 from readroom.lens.normal_form import FORM, JsonLines, Parquet, Sink, SkippedPart, counted
-from readroom.lens.report import Totals, html, screen
+from readroom.lens.report import Totals, html, statements
 from readroom.lens.report import terminal as words
 from readroom.lens.report.annotations import commands
 from readroom.lens.report.habits import HABITS, setting
@@ -92,6 +92,8 @@ def _audit(
         raise UsageError("--commit needs --replay", "Give the folder with --replay")
     old = None if compare is None else before(compare)
     totals = Totals(price_list(prices))
+    if with_secrets:
+        totals.courses.harmless = secrets.is_harmless
     chosen = _chosen(paths, here, _wanted(since, until, project, whole or bool(paths) or here))
     with ExitStack() as stack:
         again = _replayed_in(stack, replay, commit)
@@ -368,7 +370,7 @@ class _JsonObject:
             "days": totals.spending.days,
             "prices": {"dated": prices.dated, "source": prices.source},
             "secrets": totals.spending.ordered_secrets(),
-            "habits": [_habit(totals, kind) for kind in screen.habits_of(totals)],
+            "habits": [_habit(totals, kind) for kind in statements.habits_of(totals)],
         }
         output.write(b"]," + msgspec.json.encode(rest)[1:] + b"\n")
 

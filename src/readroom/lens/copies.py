@@ -17,7 +17,7 @@ from itertools import groupby
 from msgspec.structs import replace
 
 from readroom.lens.normal_form import Call, Session, SkippedPart, Turn
-from readroom.lens.records import readroom_ledger
+from readroom.lens.records import otel, readroom_ledger
 from readroom.lens.sessions import Audited, only
 from readroom.lens.wanted import parsed
 
@@ -26,7 +26,7 @@ ANSWERS_REMEMBERED = 2_000_000
 
 
 def without_copies(parts: Iterable[Audited | SkippedPart]) -> Iterator[Audited | SkippedPart]:
-    """The parts, each session without answers that an earlier one has; those without usage come last."""
+    """The parts, each session without answers that an earlier one has; what may repeat another comes last."""
     known: set[int] = set()
     calls = _Calls()
     waiting: list[Audited] = []
@@ -36,7 +36,7 @@ def without_copies(parts: Iterable[Audited | SkippedPart]) -> Iterator[Audited |
             yield part
             continue
         size = len(part.turns) + len(part.calls) + len(part.lines) + len(part.findings)
-        if _has_usage(part.session) or rows + size > _HELD_ROWS:
+        if not _may_repeat(part.session) or rows + size > _HELD_ROWS:
             part = _without(part, known)
             calls.add(part)
             yield part
@@ -51,8 +51,10 @@ def without_copies(parts: Iterable[Audited | SkippedPart]) -> Iterator[Audited |
         yield part
 
 
-def _has_usage(session: Session) -> bool:
-    return bool(session.input_tokens or session.output_tokens or session.cache_read_tokens)
+def _may_repeat(session: Session) -> bool:
+    """Whether a session may be of another source than the client's own record: a trace, or without usage."""
+    used = session.input_tokens or session.output_tokens or session.cache_read_tokens
+    return session.client == otel.NAME or not used
 
 
 def _is_ledger(session: Session) -> bool:
@@ -95,7 +97,7 @@ def _cleared(part: Audited, copied: set[int]) -> Audited:
 
 # -----------------------------------------------------------------------------
 # The same conversation from another source: an array of its messages, a trace, or our own ledger of the calls
-# that a client made of our server. Such a source tells no usage, and is looked at after all others.
+# that a client made of our server. Such a source is looked at after all others; only spans tell usage.
 # -----------------------------------------------------------------------------
 
 _LEAST_CALLS = 3

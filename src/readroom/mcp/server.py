@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.core.caller import Caller, conversation, trace_of
+from readroom.core.caller import HTTP_FACE, Caller, Carried, conversation, trace_of, vendors_of
 from readroom.core.contracts.base import FACTS_KEY, Contract, Tool, tool_result
 from readroom.core.errors import Busy, StateFailed
 from readroom.core.limits.session import LEDGER_NAME_CHARS
@@ -48,6 +48,9 @@ EPOCH_META: Final = "readroom/epoch"
 TRACE_META: Final = "traceparent"
 """The trace of a request, in W3C form; without it that of the HTTP header counts."""
 
+VENDORS_META: Final = "tracestate"
+"""The additions of vendors to that trace."""
+
 _MOST_EPOCHS = 2**31
 """No conversation is compacted more often."""
 
@@ -66,9 +69,16 @@ def caller(meta: Mapping[str, Any] | None, client: str | None, header: str | Non
     session = str((meta or {})[SESSION_META]) if _names_session(meta) else header or _PROCESS
     if len(session) > LEDGER_NAME_CHARS:  # cut off, two conversations could be one
         session = as_key(session, LEDGER_NAME_CHARS)
-    trace = trace_of((meta or {}).get(TRACE_META))
+    trace, vendors = trace_of((meta or {}).get(TRACE_META)), vendors_of((meta or {}).get(VENDORS_META))
     agent, passing = (client or "")[:LEDGER_NAME_CHARS], session == _PROCESS
-    return Caller(agent=agent, session=session, face="mcp", traceparent=trace, passing=passing)
+    return Caller(
+        agent=agent,
+        session=session,
+        face="mcp",
+        traceparent=trace,
+        tracestate=vendors if trace else "",
+        passing=passing,
+    )
 
 
 def _names_session(meta: Mapping[str, Any] | None) -> bool:
@@ -324,6 +334,8 @@ class Server:
     ) -> dict[str, Any]:
         call = pending.call
         access = self._host(pending, sender) if host else _conversing(sender, call.client, call.meta)
+        carried = Carried(call.version, str(call.id), sender.access.caller.face == HTTP_FACE)
+        access = replace(access, caller=replace(access.caller, mcp=carried))
         client = known(call.client)
         if client is not None and not client.images:
             access = replace(access, images=False)
@@ -368,12 +380,14 @@ def _conversing(sender: Sender, client: str | None, meta: Mapping[str, Any] | No
     """The permissions of a sender, in the name of the client and for its conversation."""
     named = caller(meta, client, sender.session)
     token = sender.access.caller.token
+    traced = named if named.traceparent else sender.access.caller
     named = replace(
         named,
         agent=named.agent or sender.access.caller.agent,
         session=conversation(token, named.session),
         token=token,
-        traceparent=named.traceparent or sender.access.caller.traceparent,
+        traceparent=traced.traceparent,
+        tracestate=traced.tracestate,
         apart=sender.apart and not _names_session(meta),
     )
     return replace(sender.access, caller=named)

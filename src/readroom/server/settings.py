@@ -3,6 +3,7 @@
     [serve]
     default = "docs"                    # the workspace of addresses without a name; default the first
     hosts = ["agent.internal"]          # names of this machine that clients may use
+    public_url = "https://files.example" # where clients elsewhere reach it; publishes an MCP server card
     origins = ["http://localhost:3000"] # pages that may use it, beside those of its own address
     auth = "required"                   # only tokens made with `readroom token create`; "open": none at all;
                                         # "auto", the default: those, or the token of the folder, and
@@ -28,12 +29,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from readroom.core.config import own_file, token_file
-from readroom.core.config.file import ConfigFile, PostgresUrl, Section, from_disk
+from readroom.core.config.file import ConfigFile, PostgresUrl, Section, Text, UnusableText, from_disk
 from readroom.core.config.settings import STATE_FILE
 from readroom.core.config.settings import folder_tokens as folder_tokens_beside
 from readroom.core.limits import MAX_REPLY_BYTES, MCP_WORKERS, MIN_REPLY_BYTES, SERVE_QUEUE
@@ -85,11 +86,29 @@ SERVE_ADDRESS_RATE = 60_000
 """Requests per minute from one address without a valid token: more than two cores can answer."""
 
 
+_PUBLIC = re.compile(
+    r"https?://(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:]{2,45}\])(?::\d{1,5})?(?:/[A-Za-z0-9_.~-]+)*/?"
+)
+
+
+class PublicUrl(Text):
+    """The address of a server for clients elsewhere, before /mcp."""
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        if not _PUBLIC.fullmatch(text):
+            raise UnusableText(
+                f"{text!r} is not the address of a server", 'Write it as "https://files.example".'
+            )
+        return cls(text.rstrip("/"))
+
+
 class ServeSection(Section, frozen=True):
     """[serve]. Rates are requests a minute, 0 for no limit; see the module's form."""
 
     default: str | None = None
     hosts: Sequence[Host] = ()
+    public_url: PublicUrl | None = None
     origins: Sequence[Origin] = ()
     auth: Auth = "auto"
     rate: Requests = SERVE_RATE

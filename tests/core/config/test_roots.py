@@ -145,6 +145,25 @@ def test_a_missing_folder_is_refused_by_its_path(folder: Path) -> None:
         Workspace(folder / "a", f"B={folder / 'b' / 'f.txt'}")
 
 
+@pytest.mark.parametrize("address", ["ssh://host/srv", "docker://box/srv", "x-y+z://host"])
+def test_the_address_of_another_machine_is_no_folder(folder: Path, address: str) -> None:
+    own = folder / "own.toml"
+    own.write_text(f'[roots]\nfar = "{address}"\n')
+    with pytest.raises(errors.BadValue, match="no folder of this machine"):
+        Workspace(address)
+    with pytest.raises(errors.BadValue, match="no folder of this machine"):
+        Workspace(folder / "a", f"far={address}")
+    with pytest.raises(errors.BadValue, match="no folder of this machine"):
+        config.open_roots(str(folder / "a"), config.further_roots(str(own)))
+
+
+def test_a_folder_may_be_named_like_an_address(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "x:" / "y").mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    with Workspace("x://y") as workspace:
+        assert not workspace.call("list_directory", {}).is_error
+
+
 def test_the_descriptors_of_a_refused_start_are_released(folder: Path) -> None:
     before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
     for _ in range(5):

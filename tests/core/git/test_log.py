@@ -222,7 +222,7 @@ def test_a_repository_without_commits(tmp_path: Path) -> None:
 def test_a_path_that_nothing_has_is_refused(repo: Repo, show: str, path: str) -> None:
     with asking(repo.folder) as ask:
         text = ask.fails("not_found", "git", show=show, path=path)
-        assert show == "blame" or "the argument revision" in text
+        assert show == "blame" or "sent as `revision`" in text
 
 
 def test_a_path_of_another_time_is_none_that_is_missing(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ import pytest
 from readroom.core import errors
 from readroom.core.caller import Caller
 from readroom.core.deadline import Deadline
-from readroom.core.stores.base import Store
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.values.changes import (
     DeleteRequest,
@@ -24,8 +23,11 @@ from readroom.core.values.changes import (
 )
 from readroom.core.values.history import UndoRequest
 from tests.core.history.pasts import Past, tree
+from tests.core.stores.bucket.servers import needs_moto
 from tests.each import each
+from tests.laws.places import over_bucket, over_shell
 from tests.laws.test_history import tree as stored
+from tests.suites import whole
 
 SEEDS = range(12)
 STEPS = 14
@@ -105,12 +107,36 @@ def places(tmp_path: Path, seed: int) -> tuple[Path, Path]:
 @pytest.mark.parametrize("memory", [False, True])
 def test_in_reverse_it_gives_the_first_tree(seed: int, memory: bool, tmp_path: Path) -> None:
     root, folder = places(tmp_path, seed)
-    store: Store | Path = in_memory() if memory else root
-    past = Past(store, folder)
+    if memory:
+        store = in_memory()
+        reversed_to_the_first(Past(store, folder), lambda: stored(store), seed)
+    else:
+        reversed_to_the_first(Past(root, folder), lambda: tree(root), seed)
+
+
+@whole
+@pytest.mark.parametrize("seed", range(3))
+def test_in_reverse_it_gives_the_first_tree_in_a_sandbox(seed: int, tmp_path: Path) -> None:
+    root, folder = places(tmp_path, seed)
+    reversed_to_the_first(Past(over_shell(root), folder), lambda: tree(root), seed)
+
+
+@whole
+@needs_moto
+@pytest.mark.parametrize("seed", range(6))
+def test_in_reverse_it_gives_the_first_files_in_a_bucket(seed: int, tmp_path: Path) -> None:
+    """What is in no file is no state there: a folder is what keys have in common."""
+    files = {"a": BYTES[1], "d/a": BYTES[2], "d/b": BYTES[3], "d/e/a": BYTES[4]}
 
     def look() -> Mapping[str, Any]:
-        return stored(store) if isinstance(store, MemoryStore) else tree(root)
+        return {path: what for path, what in stored(store).items() if isinstance(what[-1], bytes)}
 
+    with over_bucket(files) as store:
+        reversed_to_the_first(Past(store, tmp_path / "history"), look, seed)
+
+
+def reversed_to_the_first(past: Past, look: Callable[[], Mapping[str, Any]], seed: int) -> None:
+    """Change at random, and take back one change after the other."""
     chance, trees = random.Random(seed), [look()]
     for _ in range(STEPS):
         before = len(past.changes(maximum=200))

@@ -140,6 +140,7 @@ class Word:
         self._marks: dict[str, list[int]] = {"footnotes": [], "comments": [], "endnotes": [], "boxes": []}
         self._ends: dict[str, list[int]] = {name: [0] for name in self._stories}
         self.bookmarks: list[str] = []
+        self.drawings: list[tuple[int, str]] = []
         self.fonts: list[str] = []
 
     def paragraph(self, text: str, *modifiers: tuple[int, int], end: str = "\r", **runs: str) -> None:
@@ -167,6 +168,11 @@ class Word:
         self._marks[kind].append(len(self.text) + 1)
         self.story(kind, f"{mark}{text}\r")
         self.paragraph(f"x{mark}")
+
+    def drawing(self, description: str) -> None:
+        """A paragraph at which a picture with a description hangs, 5 cm wide and 2 cm high."""
+        self.drawings.append((len(self.text) + 1, description))
+        self.paragraph("x\x08")
 
     def story(self, kind: str, text: str) -> None:
         """More text of a story, as one of its pieces."""
@@ -229,6 +235,12 @@ class Word:
                 struct.pack("<H", len(name)) + name.encode("utf-16-le") for name in self.bookmarks
             )
             put(21, struct.pack("<HHH", 0xFFFF, len(self.bookmarks), 0) + words)
+        if self.drawings:
+            places = [*(place for place, _ in self.drawings), len(self.text)]
+            shapes = (struct.pack("<I4i6x", 1025 + at, 0, 0, 2835, 1134) for at in range(len(self.drawings)))
+            put(40, struct.pack(f"<{len(places)}I", *places) + b"".join(shapes))
+            drawn = [_numbered(1025 + at, words) for at, (_, words) in enumerate(self.drawings)]
+            put(50, record(0xF000, [record(0xF006, bytes(16))]) + b"\0" + record(0xF002, drawn))
         head = _fib([len(story) for story in stories], fixed)
         document[: len(head)] = head
         return compound({"WordDocument": bytes(document), "1Table": bytes(table), **streams})
@@ -343,6 +355,13 @@ def picture(description: str) -> bytes:
     return record(0xF004, [record(0xF00B, said, 2)])
 
 
+def _numbered(number: int, description: str) -> bytes:
+    """A shape of a Word document with its number and a picture that is described."""
+    words = f"{description}\0".encode("utf-16-le")
+    said = struct.pack("<HIHI", 0x4104, 1, 0xC381, len(words)) + words
+    return record(0xF004, [record(0xF00A, struct.pack("<II", number, 0)), record(0xF00B, said, 2)])
+
+
 def drawing(*shapes: bytes) -> bytes:
     """What is drawn on a slide."""
     return record(
@@ -354,9 +373,13 @@ def slides(
     pages: Sequence[Sequence[bytes]],
     beside: Sequence[bytes] = (),
     notes: Sequence[bytes] = (),
+    stored: Sequence[bytes] = (),
     **streams: bytes,
 ) -> bytes:
-    """A presentation: records of each slide, of the presentation, and of notes of the first slide."""
+    """A presentation: records of each slide, of the presentation, and of notes of the first slide.
+
+    `stored` are records that it has by numbers, after those of the slides and of the notes.
+    """
     bodies = [
         record(
             1006,
@@ -371,7 +394,7 @@ def slides(
         lists.append(
             record(4080, [record(1011, struct.pack("<4I", len(pages) + 2, 0, 0, 900) + bytes(4))], 2)
         )
-    bodies = [record(1000, [*lists, *beside]), *bodies]
+    bodies = [record(1000, [*lists, *beside]), *bodies, *stored]
     stream, places = b"", []
     for body in bodies:
         places.append(len(stream))

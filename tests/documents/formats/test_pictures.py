@@ -238,3 +238,32 @@ def test_a_region_is_read_as_it_is_written(left: int, top: int, right: int, bott
     assert regions.parse(str(region)) == region
     assert regions.of_image(f"1!{region}") == regions.of_image(f"!{region}") == region
     assert regions.of_image(None) == regions.of_image("1") == WHOLE
+
+
+def test_a_tiff_for_more_than_four_gigabytes_is_a_picture(tmp_path: Path) -> None:
+    (tmp_path / "a.tif").write_bytes(saved(quarters(), "TIFF", big_tiff=True))
+    with Workspace(tmp_path) as workspace:
+        (picture,) = workspace.call("read_file", {"path": "a.tif"}).images
+    assert (picture.width, picture.height) == (400, 300)
+
+
+def test_a_page_that_cannot_be_decoded_is_refused_however_often_it_is_asked_for(tmp_path: Path) -> None:
+    """The library shows it white when it is asked again."""
+    data = bytearray(saved(quarters(), "TIFF", compression="tiff_lzw"))
+    first = data.index(b"\x80", 8)
+    data[first : first + 400] = b"\xff" * 400
+    (tmp_path / "a.tif").write_bytes(bytes(data))
+    with Workspace(tmp_path) as workspace:
+        for arguments in ({}, {"pages": "1!0,0,50,50", "view": "image"}, {"pages": "1"}, {"pages": "1"}):
+            reply = workspace.call("read_file", {"path": "a.tif", **arguments})
+            assert reply.is_error, reply.text
+            assert "broken or cut short" in reply.text
+
+
+@each("pages", ["0,0,50,50", "1!0,0,50,50", "2"])
+def test_a_text_that_is_asked_for_as_a_picture_names_a_call_that_works(tmp_path: Path, pages: str) -> None:
+    (tmp_path / "a.svg").write_text("<svg/>\n", "utf-8")
+    with Workspace(tmp_path) as workspace:
+        refused = workspace.call("read_file", {"path": "a.svg", "pages": pages, "view": "image"})
+        (call,) = hints(refused)
+        assert not workspace.call(call["tool"], call["arguments"]).is_error

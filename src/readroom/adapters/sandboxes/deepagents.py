@@ -17,12 +17,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Sequence
 from math import ceil
-from typing import NoReturn, TypeVar, final
+from typing import TypeVar, final
 
 from readroom.adapters.sandboxes.waiting import brief, in_time
 from readroom.core.errors import ReadroomError
 from readroom.core.extras import needs
-from readroom.core.stores.environment import EnvironmentStore, Known, Ran
+from readroom.core.stores.environment import EnvironmentStore, Ran
 from readroom.core.stores.environment.base import ANSWER_S, failed
 
 with needs("deepagents"):
@@ -97,41 +97,12 @@ class SandboxEnvironment:
             raise failed(self.name, "it answers a command with what is no text")
         return Ran(done.exit_code or 0, done.output)
 
-    def read(self, path: str) -> bytes:
-        """All bytes of a file."""
-        found = self._call(lambda: self._sandbox.download_files([path]))
-        content = found[0].content if found else None
-        if content is None:
-            _raise(found[0].error if found else None, path)
-        return content
-
     def write(self, path: str, data: bytes) -> None:
         """Write a whole file."""
         done = self._call(lambda: self._sandbox.upload_files([(path, data)]))
         if not done or done[0].error is not None:
-            _raise(done[0].error if done else None, path)
-
-    # What is left is done by commands, which a sandbox always has.
-
-    def look(self, path: str) -> Known:
-        """Never asked for."""
-        raise NotImplementedError
-
-    def list(self, path: str) -> Sequence[Known]:
-        """Never asked for."""
-        raise NotImplementedError
-
-    def make(self, path: str) -> None:
-        """Never asked for."""
-        raise NotImplementedError
-
-    def remove(self, path: str) -> None:
-        """Never asked for."""
-        raise NotImplementedError
-
-    def real(self, path: str) -> str | None:
-        """Never asked for."""
-        raise NotImplementedError
+            token = done[0].error or "" if done else "no answer"
+            raise _ERRORS.get(token, OSError)(f"{path}: {token}")
 
     def close(self) -> None:
         """Nothing to release."""
@@ -143,8 +114,3 @@ class SandboxEnvironment:
             raise
         except Exception as error:
             raise failed(self.name, brief(error)) from None
-
-
-def _raise(token: str | None, path: str) -> NoReturn:
-    """The error of files for a token of deepagents."""
-    raise _ERRORS.get(token or "", OSError)(f"{path}: {token or 'no answer'}")

@@ -50,6 +50,11 @@ Two files, both optional, both in this form; nothing else is a key:
     hide = ["command", "pattern"]                  # keep only length and hash of these arguments
     keep_days = 365                                # older rows are removed; default: all are kept
 
+    [otel]                                         # spans and metrics of calls; the extra `otel`
+    endpoint = "http://localhost:4318"             # a collector; default: OTEL_EXPORTER_OTLP_*
+    paths = true                                   # spans have the paths of files; default false
+    enabled = false                                # send nothing, whatever the environment says
+
     [budget]                                       # in tokens; none is bounded by default
     call = 8000                                    # one reply
     session = 200000                               # one conversation
@@ -94,6 +99,7 @@ from msgspec.structs import replace
 from readroom.core import errors
 from readroom.core.config.environment import give_variable as give_variable
 from readroom.core.config.environment import has_state as has_state
+from readroom.core.config.environment import observing_of_environment
 from readroom.core.config.environment import own_file as own_file
 from readroom.core.config.environment import token_file as token_file
 from readroom.core.config.environment import variables as variables
@@ -252,7 +258,8 @@ def load(
         from readroom.core.config.file import form
 
         ledger = form("ledger")().applied(ledger).served()
-    settings = replace(settings, commands=commands, ledger=ledger)
+    otel = settings.otel if settings.otel is not None else observing_of_environment()
+    settings = replace(settings, commands=commands, ledger=ledger, otel=otel)
     recorded = own_file(LEDGER_FILE) if ledger is None else ledger.file
     hidden = state_denials(
         store, recorded, own_file(TOKENS_FILE), own_file(NOTES_FOLDER), settings.history.folder
@@ -290,6 +297,7 @@ def in_memory(settings: Settings) -> Settings:
         history=replace(settings.history, review=False),
         ledger=None,
         budgets=None,
+        otel=None,
         others={},
     )
 
@@ -430,6 +438,7 @@ def gatekeeper(store: Store, settings: Settings, state: State | None = None) -> 
         None if ledger is None else ledger.journal(store.name, counter),
         counter,
         state.conversations(store.name) if state is not None and state.several else None,
+        None if settings.otel is None else settings.otel.observer(),
     )
 
 

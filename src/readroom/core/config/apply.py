@@ -68,6 +68,7 @@ def applied(settings: Settings, file: ConfigFile, environ: Mapping[str, str], *,
         settings.variables,
         replace(settings.history, **sections["history"]),
         settings.others,
+        read["otel"].applied(settings.otel),
     )
     return after if trusted else restrict(settings, after, sections, file)
 
@@ -182,6 +183,7 @@ _INSIDE: Mapping[str, Inside] = {
     "index": Inside(None, "can only turn it off"),
     "budget.counter": Inside(None, "cannot choose what counts"),
     "budget": Inside(_lower, "can only lower budgets"),
+    "otel": Inside(None, "cannot say where spans are sent"),
     "limits": Inside(_lower, "can only lower limits"),
 }
 """By key, or for all other keys of a section. Without a row, only the operator decides."""

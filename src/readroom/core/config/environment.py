@@ -11,6 +11,7 @@ import sys
 from readroom.core import errors
 from readroom.core.config import settings
 from readroom.core.config.settings import TOKENS_FILE
+from readroom.core.session.observer import Observing
 
 
 def variables(*names: str) -> dict[str, str]:
@@ -35,6 +36,17 @@ def token_file() -> str:
         advice = "Set HOME or XDG_STATE_HOME; a server that asks for no token needs none (--open, --socket)."
         raise errors.BadConfig("HOME", "", "it is not set to a folder", advice)
     return path
+
+
+def observing_of_environment() -> Observing | None:
+    """The collector that variables of OpenTelemetry name; None if none does."""
+    names = (f"OTEL_EXPORTER_OTLP{signal}_ENDPOINT" for signal in ("", "_TRACES", "_METRICS"))
+    if not any(map(os.environ.get, names)):
+        return None
+    from readroom.core.config.file import form
+
+    observing: Observing = form("otel")().applied(None)
+    return observing
 
 
 def has_state() -> bool:

@@ -402,6 +402,7 @@ SECTIONS: Mapping[str, type[Section] | str] = {
     "index": IndexSection,
     "history": HistorySection,
     "ledger": "readroom.server.ledger.settings:LedgerSection",
+    "otel": "readroom.server.otel.settings:OtelSection",
     "budget": "readroom.server.budgets:BudgetSection",
     "limits": LimitsSection,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from readroom.core.config.environment import own_file, variables
+from readroom.core.config.roots.apart import require_local
 from readroom.core.config.settings import NOTES_FOLDER
 from readroom.core.errors import BadValue
 from readroom.core.stores.base import Store
@@ -22,5 +23,6 @@ def open_store(root: str | os.PathLike[str] | Store) -> Store:
 
         if not os.fspath(root):
             raise BadValue("root", "", "names no folder", "Name one; . is the current folder.")
+        require_local(os.fspath(root))
         return LocalStore(root, notes=own_file(NOTES_FOLDER))
     return root

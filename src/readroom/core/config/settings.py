@@ -18,6 +18,7 @@ from readroom.core.policy.rules import Denials, Layer, Rule
 from readroom.core.session.index_files import IndexPolicy
 from readroom.core.session.journal import Journaling
 from readroom.core.session.meter import Metering
+from readroom.core.session.observer import Observing
 from readroom.core.stores.base import Store
 
 
@@ -39,6 +40,7 @@ class Settings(Struct, frozen=True):
         history: Whether and where the past of changes is kept.
         contracts: The settings of each contract.
         variables: Environment variables of contracts.
+        otel: Whether and where spans and metrics are sent; None sends nothing.
         others: Those of the other roots by name, where there are several.
     """
 
@@ -57,6 +59,7 @@ class Settings(Struct, frozen=True):
     variables: tuple[tuple[str, str], ...] = ()
     history: HistoryPolicy = field(default_factory=lambda: HistoryPolicy(enabled=False))
     others: Mapping[str, Settings] = field(default_factory=dict)
+    otel: Observing | None = None
 
 
 # -----------------------------------------------------------------------------

@@ -82,7 +82,7 @@ MAGIC: tuple[tuple[int, bytes, MediaType], ...] = (
     *_media("image/jpeg", Family.PICTURE, b"\xff\xd8\xff"),
     *_media("image/gif", Family.PICTURE, b"GIF87a", b"GIF89a"),
     *_media("image/bmp", Family.PICTURE, b"BM"),
-    *_media("image/tiff", Family.PICTURE, b"II*\0", b"MM\0*"),
+    *_media("image/tiff", Family.PICTURE, b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"),
     *_media("image/vnd.adobe.photoshop", Family.PICTURE, b"8BPS\0"),
     *_media("image/x-icon", Family.PICTURE, b"\0\0\1\0"),
     *_media("image/jxl", Family.PICTURE, b"\xff\x0a", b"\0\0\0\x0cJXL \r\n"),

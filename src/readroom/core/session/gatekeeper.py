@@ -23,6 +23,7 @@ from readroom.core.limits import MIN_REPLY_BYTES
 from readroom.core.session.conversation import Seen, Session, Sessions, ShownLines, shown_by
 from readroom.core.session.journal import Entry, Journal
 from readroom.core.session.meter import Level, Meter, Reservation, Use, counter, degraded, shows_content
+from readroom.core.session.observer import Observer
 from readroom.core.values import Cap, Fact, ReadRequest, ReadResult, Reply, Request, Result
 from readroom.core.values.verbs import changes, is_edit
 
@@ -83,6 +84,11 @@ def _refused(error: errors.ReadroomError) -> errors.RefusedError | None:
     return next((cause for cause in causes if isinstance(cause, errors.RefusedError)), None)
 
 
+def _known(error: BaseException) -> errors.ReadroomError:
+    """An error as replies know it."""
+    return error if isinstance(error, errors.ReadroomError) else errors.Internal(type(error).__name__)
+
+
 class News(Protocol):
     """The changes of files since the conversation of a call saw them (`core.since`)."""
 
@@ -138,11 +144,13 @@ class Gatekeeper:
         journal: Journal | None = None,
         counter_name: str = "estimate",
         shared: Callable[[str], Seen] | None = None,
+        observer: Observer | None = None,
     ) -> None:
         """Raises MissingProgram if the counter is not installed.
 
         `shared` returns what all processes showed to a conversation; None for this process alone.
         """
+        self.observer = observer
         self._sessions = Sessions(shared=shared)
         self.meter = meter
         self.journal = journal
@@ -155,9 +163,11 @@ class Gatekeeper:
         return self._sessions.of(session_id)
 
     def close(self) -> None:
-        """Release the journal."""
+        """Release the journal, and let the observer send what it has."""
         if self.journal is not None:
             self.journal.close()
+        if self.observer is not None:
+            self.observer.flush()
 
 
 BUDGET_BYTES_PER_TOKEN = 3
@@ -197,6 +207,7 @@ class CallContext:
         self._level = Level.CONTENT
         self._tokens = 0
         self._over = False
+        self._observed = gatekeeper.observer is None
         self.news: News | None = None
         """The changes that the reply reports; None if there is no conversation."""
 
@@ -277,6 +288,8 @@ class CallContext:
             level = self._level.name.lower() if less else None
             reply = self._leave(reply, self._tokens, kind=kind, shown=spans, level=level)
         self._over = True
+        if not self._observed:
+            self._observe(tokens=self._tokens, kind=kind, shown=spans)
         if self.news is not None:
             assert self._request is not None
             self.news.note(self._request, result, spans)
@@ -296,8 +309,6 @@ class CallContext:
         reply = self._worded(error)
         if self.news is not None:
             reply = self.news.told(reply)
-        if self._over or not self._gatekeeper.counts:
-            return reply
         decision, rule = "allowed", None
         refused = _refused(error)
         if refused is not None:
@@ -307,6 +318,10 @@ class CallContext:
             )
         elif isinstance(error, errors.UsageError):
             decision = "none"
+        if not self._observed:
+            self._observe(outcome=error.code, decision=decision)
+        if self._over or not self._gatekeeper.counts:
+            return reply
         # The refusal is not charged: repeated calls would overdraw the budget.
         tokens = 0 if isinstance(error, errors.BudgetSpent) else self._cost(reply)
         try:
@@ -329,9 +344,17 @@ class CallContext:
             self.news.end()
         if error is not None and not self._over:
             self.news = None  # nobody reads this reply
-            self.refusal(
-                error if isinstance(error, errors.ReadroomError) else errors.Internal(type(error).__name__)
-            )
+            self.refusal(_known(error))
+        elif error is not None and not self._observed:
+            self._observe(outcome=_known(error).code)
+
+    def _observe(self, **known: Any) -> None:
+        """Tell the observer, once, that the call is over."""
+        self._observed = True
+        observer = self._gatekeeper.observer
+        assert observer is not None
+        tool = self._tool if self._tool in self._record.by_name else ""
+        observer.told(replace(self._entry(**known), tool=tool))
 
     def told(self, reply: Reply, result: Result) -> Reply:
         """A reply to the attempt, with the changes that it reports."""

@@ -273,12 +273,14 @@ class RemoveEntry(Struct, frozen=True):
 class RenameEntry(Struct, frozen=True):
     """What `look` found at a name gets another, which must be free; folders above that are made.
 
-    If both are one for the file system, the name gets the spelling of the other.
+    If both are one for the file system, the name gets the spelling of the other.  `expected` is the state of
+    a file, as `open` gave it, where `found` does not tell its states apart.
     """
 
     place: WriteTarget
     to: WriteTarget
     found: Stat
+    expected: Version | None = None
 
 
 class MakeEntry(Struct, frozen=True):

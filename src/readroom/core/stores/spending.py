@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
@@ -27,6 +27,9 @@ CALL_REQUESTS: Final = 500
 
 CALL_BYTES: Final = 64 * 1024 * 1024
 """Bytes that one search fetches: some seconds."""
+
+FETCHED_BYTES: Final = 16 * 1024 * 1024
+"""Bytes that one call keeps to look at them again."""
 
 COUNTED_BYTES: Final = 256 * 1024 * 1024
 """Bytes in which one read counts lines to get to a page, and the same call continues from there; also the
@@ -77,9 +80,41 @@ class Spending:
 
 _CURRENT: ContextVar[Spending | None] = ContextVar("readroom_spending", default=None)
 
+
+class Fetched:
+    """Contents that a call has fetched and may look at again: a ranking opens each file three times."""
+
+    __slots__ = ("_left", "_parts")
+
+    def __init__(self) -> None:
+        self._left = FETCHED_BYTES
+        self._parts: dict[tuple[object, ...], Any] = {}
+
+    def get(self, key: tuple[object, ...]) -> Any:
+        """What was put under that key; None if it was not, or too much was put before."""
+        return self._parts.get(key)
+
+    def put(self, key: tuple[object, ...], part: object, size: int) -> None:
+        """Keep a part of so many bytes, if there is room."""
+        if size <= self._left:
+            self._left -= size
+            self._parts[key] = part
+
+    def forget(self, key: tuple[object, ...]) -> None:
+        """Drop what was put under that key."""
+        self._parts.pop(key, None)
+
+
+_FETCHED: ContextVar[Fetched | None] = ContextVar("readroom_fetched", default=None)
+
 CHECKED_LATER: ContextVar[bool] = ContextVar("readroom_checked_later", default=False)
 """Whether a file may be opened as it was last seen: the caller asks for `Source.current` before it uses what
 it has read, and begins again when that is another version."""
+
+
+def fetched() -> Fetched | None:
+    """The contents that the running call has fetched; None if nothing bounds it."""
+    return _FETCHED.get()
 
 
 def current() -> Spending | None:
@@ -92,11 +127,12 @@ def spending(most_bytes: int | None = None, *, share: float = 1.0) -> Iterator[S
     """Count what is done inside, and bound it, by a share of a call's bound; also by the bound outside."""
     size = CALL_BYTES if most_bytes is None else most_bytes
     own = Spending(int(CALL_REQUESTS * share), int(size * share), _CURRENT.get())
-    token = _CURRENT.set(own)
+    token, kept = _CURRENT.set(own), _FETCHED.set(_FETCHED.get() or Fetched())
     try:
         yield own
     finally:
         _CURRENT.reset(token)
+        _FETCHED.reset(kept)
 
 
 @contextmanager

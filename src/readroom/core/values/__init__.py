@@ -170,7 +170,7 @@ class Omission(Struct, frozen=True):
     """Something that a reply left out, why, and the request that shows it.
 
     `what` is lines, columns, parts, headings, definitions, signatures, members, bytes, files, matches,
-    figures, counted (in notes) or entries, `first` to `last`; `line` is set for columns, and `part`
+    figures, formulas, counted (in notes) or entries, `first` to `last`; `line` is set for columns, and `part`
     for omissions in a part of a document.
     """
 

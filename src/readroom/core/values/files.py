@@ -189,6 +189,7 @@ class PartView(Struct, frozen=True):
         drawn: Width and height of the picture that shows them.
         counted: How many lines the view `not_shown` has of what its notes count.
         is_bare: Whether they count something that has no words.
+        formulas: How many formulas are shown as their values.
         region: The region that is shown as a picture, as `0,0,100,100`; empty if the text is.
     """
 
@@ -209,6 +210,7 @@ class PartView(Struct, frozen=True):
     region: str = ""
     counted: int = 0
     is_bare: bool = False
+    formulas: int = 0
 
     @property
     def end(self) -> int:

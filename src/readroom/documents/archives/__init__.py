@@ -327,7 +327,8 @@ class Archives:
         if container is None:
             return None
         notes = () if expanded.stopped is None else (expanded.stopped.detail,)
-        container = replace(container, notes=(*container.notes, *notes))
+        is_cut = container.is_cut or expanded.stopped is not None
+        container = replace(container, notes=(*container.notes, *notes), is_cut=is_cut)
         return Origin(path, source, expanded, container, compression)
 
     def _container(

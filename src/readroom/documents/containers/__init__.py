@@ -60,7 +60,7 @@ def open_container(file: Bytes, check: Callable[[], object]) -> Container | None
     if form == "zip":
         from readroom.documents.containers import zips
 
-        return zips.open_zip(file)
+        return zips.open_zip(file, check)
     if form == "7z":
         from readroom.documents.containers import seven
 

@@ -11,6 +11,7 @@ import tarfile
 from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from readroom.core.values import Bytes
 from readroom.documents.containers.members import (
@@ -74,7 +75,8 @@ def open_tar(file: Bytes, check: Callable[[], object]) -> Container:
     members = list(walk.members())
     if not members and walk.notes:
         raise BadContainer(walk.notes[0])
-    return arranged("tar", _TarReader(file), members, walk.notes, last_counts=True)
+    made = arranged("tar", _TarReader(file), members, walk.notes, last_counts=True)
+    return replace(made, is_cut=walk.is_cut)
 
 
 class _ExtendedFields(Struct):
@@ -88,11 +90,12 @@ class _ExtendedFields(Struct):
 
 
 class _Walk(Struct):
-    """One pass over the headers; `notes` has the reason of an early end."""
+    """One pass over the headers; `notes` has the reason of an early end, `is_cut` whether it is damage."""
 
     file: Bytes
     check: Callable[[], object]
     notes: list[str] = field(default_factory=list)
+    is_cut: bool = False
     _at: int = 0
     _read: bytes = b""
     _read_at: int = 0
@@ -110,13 +113,13 @@ class _Walk(Struct):
             try:
                 info = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
             except (tarfile.HeaderError, ValueError, OverflowError):
-                self.notes.append(f"it is damaged at byte {self._at:,}: the rest is not read")
+                self._cut(f"it is damaged at byte {self._at:,}: the rest is not read")
                 return
             if count == CONTAINER_MEMBERS:
                 self.notes.append(f"only its first {count:,} members are read")
                 return
             if not 0 <= info.size < _TOO_LARGE or headers > _HEADERS_BEFORE:
-                self.notes.append(f"it is damaged at byte {self._at:,}: the rest is not read")
+                self._cut(f"it is damaged at byte {self._at:,}: the rest is not read")
                 return
             self._at += _BLOCK
             if info.type in (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.XGLTYPE) or info.type in (
@@ -141,15 +144,19 @@ class _Walk(Struct):
         first would pass for all of them.
         """
         if is_open or (block is None and self._at != self.file.size):
-            self.notes.append(_CUT_SHORT)
+            self._cut(_CUT_SHORT)
         elif block is not None and self.file.read_at(self._at, _BEHIND_BYTES).strip(b"\0"):
             self.notes.append(f"data after its end at byte {self._at:,} is not read")
+
+    def _cut(self, problem: str) -> None:
+        self.notes.append(problem)
+        self.is_cut = True
 
     def _extended(self, info: tarfile.TarInfo, header: _ExtendedFields) -> bool:
         """Apply a header that describes the next one; returns whether to continue."""
         data = b"" if info.size > CONTAINER_HEADER_BYTES else self.file.read_at(self._at, info.size)
         if len(data) < info.size:
-            self.notes.append(f"it is damaged at byte {self._at:,}: the rest is not read")
+            self._cut(f"it is damaged at byte {self._at:,}: the rest is not read")
             return False
         self._at += _padded(info.size)
         text = data.split(b"\0")[0].decode("utf-8", "surrogateescape")
@@ -204,7 +211,7 @@ class _Walk(Struct):
             self.check()
             following = self._block(self._at)
             if following is None:
-                self.notes.append(_CUT_SHORT)
+                self._cut(_CUT_SHORT)
                 return False
             more = bool(following[_MORE_MAP])
             self._at += _BLOCK

@@ -15,7 +15,7 @@ import calendar
 import stat
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
 from typing import TypeAlias
@@ -27,6 +27,7 @@ from readroom.core.formats.compressed import Compression
 from readroom.core.stores.base import is_far
 from readroom.core.text import encodings
 from readroom.core.values import Bytes
+from readroom.documents.containers.cut_zips import MARK, CutZip, Found
 from readroom.documents.containers.expanding import decoded, inflated_raw, lzma1_filter, unpacked
 from readroom.documents.containers.members import (
     WRONG_SUM,
@@ -80,6 +81,7 @@ _OTHER_METHODS = {
 """Names of methods that cannot be read."""
 
 _CUT_SHORT = "it is damaged or cut short"
+_OF_ANOTHER = "it is cut short: its only end record is that of an archive in it"
 
 _DESCRIPTOR = 24
 """The longest data descriptor after a content."""
@@ -91,31 +93,77 @@ _FAR_GAPS, _FAR_GAP_BYTES = 8, 1024
 """The same where each is a request, and how many more bytes there a gap has than a name."""
 
 
-def open_zip(file: Bytes) -> Container:
-    """The archive in `file`. Raises BadContainer when its directory is damaged or too much."""
-    at, size, count, shift = _directory(file)
+def open_zip(file: Bytes, check: Callable[[], object]) -> Container:
+    """The archive in `file`; of one without its directory, what the headers of its members say.
+
+    Args:
+        file: The archive.
+        check: Called while headers are looked for, and raises what ends that.
+
+    Raises:
+        BadContainer: Its directory is too much, or damaged and no member is found.
+    """
+    try:
+        at, size, count, shift = _directory(file)
+    except BadContainer as error:
+        if error.problem == _IN_PARTS:
+            raise
+        return _recovered(file, check, [], error)
     if size > CONTAINER_DIRECTORY_BYTES:
         raise BadContainer(
             f"its directory has {size:,} bytes, more than the limit of {CONTAINER_DIRECTORY_BYTES:,}"
         )
     data = file.read_at(at, size)
-    if len(data) < size:
-        raise BadContainer(_CUT_SHORT)
-    codec = _codec(data)
+    codec = _codec((fields[3], raw) for fields, raw, _ in _entries(data))
     members = [_member(*found, shift, codec) for found in _entries(data)]
-    notes = (
-        []
-        if codec in ("ascii", "utf-8", "cp437")
-        else [f"its names are read as {codec}, guessed from their bytes"]
-    )
+    notes = _about_names(codec)
     if len(members) > CONTAINER_MEMBERS:
         notes.append(f"only the first {CONTAINER_MEMBERS:,} of {max(count, len(members)):,} members are read")
         members = members[:CONTAINER_MEMBERS]
     elif len(members) != count:
         said = f"{count:,} member{'' if count == 1 else 's'}"
-        notes.append(f"its end record claims {said}, its directory has {len(members):,}")
+        problem = f"its end record claims {said}, its directory has {len(members):,}"
+        if len(members) < count:
+            return _recovered(file, check, members, BadContainer(problem))
+        notes.append(problem)
     notes += _unnamed(file, members, at)
     return arranged("zip", _Zip(file), _apart(members, at), notes, last_counts=False)
+
+
+def _recovered(
+    file: Bytes, check: Callable[[], object], known: list[Member], error: BadContainer
+) -> Container:
+    """The archive of the members that its directory still has, and of those whose headers are found.
+
+    Raises `error`, which says what is wrong with the directory, if there is none at all.
+    """
+    walk = CutZip(file, check)
+    places = {member.at for member in known}
+    found = [one for one in walk.members() if one.at not in places]
+    codec = _codec((one.fields[1], one.name) for one in found)
+    members = [*known, *(_of_header(one, codec) for one in found)]
+    if not members:
+        raise error
+    notes = [error.problem, *_about_names(codec), *walk.notes]
+    if found:
+        which = f"{len(found):,} member{' is' if len(found) == 1 else 's are'}"
+        notes.insert(1, f"{which} recovered from headers, unproven: links and permissions are not known")
+    made = arranged("zip", _Zip(file), _apart(members, file.size), notes, last_counts=False)
+    return replace(made, is_cut=True)
+
+
+def _of_header(found: Found, codec: str) -> Member:
+    """The member that a header alone tells of."""
+    needed, flags, method, clock, day = found.fields[:5]
+    numbers = (0, 0, needed, flags, method, clock, day, found.check, found.packed, found.size)
+    extras = {kind: data for kind, data in found.extras.items() if kind != _EXTRA_64}
+    member = _member((*numbers, 0, 0, 0, 0, 0, 0, found.at), found.name, extras, 0, codec)
+    return replace(member, problem=found.problem or member.problem)
+
+
+def _about_names(codec: str) -> list[str]:
+    is_usual = codec in ("ascii", "utf-8", "cp437")
+    return [] if is_usual else [f"its names are read as {codec}, guessed from their bytes"]
 
 
 def is_behind(file: Bytes) -> bool:
@@ -131,7 +179,7 @@ def _directory(file: Bytes) -> tuple[int, int, int, int]:
     """Offset, length and entries of the directory, and how far the archive is shifted against its offsets."""
     start = max(0, file.size - _END.size - _COMMENT_BYTES)
     tail = file.read_at(start, file.size - start)
-    place = _last_end(tail)
+    place, is_behind_all = _last_end(tail)
     if place is None and file.read_at(0, 8) == b"PK\7\x08PK\3\4":
         raise BadContainer(_IN_PARTS)
     if place is None:
@@ -148,17 +196,19 @@ def _directory(file: Bytes) -> tuple[int, int, int, int]:
     shift = at - offset
     if at < 0 or shift < 0:
         raise BadContainer(_CUT_SHORT)
+    if shift and not is_behind_all and file.read_at(0, 4) == MARK:
+        raise BadContainer(_OF_ANOTHER)
     return at, size, count, shift
 
 
-def _last_end(tail: bytes) -> int | None:
-    """Offset of the end record: the last one whose comment ends with the file, else the last one."""
+def _last_end(tail: bytes) -> tuple[int | None, bool]:
+    """Offset of the end record, and whether nothing is behind it: the last such one, else the last one."""
     at = last = tail.rfind(b"PK\5\6")
     while at >= 0:
         if len(tail) - at >= _END.size and at + _END.size + _END.unpack_from(tail, at)[7] == len(tail):
-            return at
+            return at, True
         at = tail.rfind(b"PK\5\6", 0, at)
-    return last if last >= 0 and len(tail) - last >= _END.size else None
+    return last if last >= 0 and len(tail) - last >= _END.size else None, False
 
 
 def _end_64(file: Bytes, end: int) -> tuple[int, int, int, int] | None:
@@ -194,12 +244,12 @@ def _entries(data: bytes) -> Iterator[_Entry]:
         at += names + extras + comment
 
 
-def _codec(data: bytes) -> str:
-    """The encoding of names without a declared one.
+def _codec(names: Iterable[tuple[int, bytes]]) -> str:
+    """The encoding of names without a declared one, by their flags and bytes.
 
     The format says cp437, programs write what their machine uses.
     """
-    unsaid = (raw for fields, raw, _ in _entries(data) if not (fields[3] & _UTF8 or raw.isascii()))
+    unsaid = (raw for flags, raw in names if not (flags & _UTF8 or raw.isascii()))
     sample = b""
     for raw in unsaid:
         sample += raw + b"\n"

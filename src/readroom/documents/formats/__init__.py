@@ -91,11 +91,13 @@ class Part(Struct, frozen=True):
         notes: Sentences on missing content: formulas without values, missing images.
         brief: Number of its lines that are shown among other parts; None for all.
         total_known: Whether `total_rows` is exact; otherwise it is a minimum.
-        naming: Lines that name a file which the document carries, each with the path of that file inside.
+        naming: Lines that name a file which the document carries, each with the path of that file inside;
+            also lines of what its notes count.
         figures: How many figures, drawings and forms of a page the text does not show.
         drawn: Width and height of the picture that a page with figures would be.
         counted: Lines of what its notes count, as far as it has words.
         is_bare: Whether they count something without words.
+        formulas: How many formulas are shown as their values.
         rows: For a sheet in which a line is a run of empty rows: the row that each line is, or begins with,
             and the row after the last.
     """
@@ -116,6 +118,7 @@ class Part(Struct, frozen=True):
     drawn: tuple[int, int] = (0, 0)
     counted: Sequence[str] = ()
     is_bare: bool = False
+    formulas: int = 0
 
 
 class Document(Protocol):
@@ -165,6 +168,9 @@ class Carrying(Protocol):
 OTHER_COPY = "Ask the user for another copy, or for an export as text."
 """Advice for a document that cannot be read at all."""
 
+OR_MEMBERS = "List its members, which can be read as those of any archive, or ask for another copy."
+"""The same for one that is an archive."""
+
 
 class Unreadable(Exception):
     """A document or a part that cannot be opened.
@@ -204,27 +210,54 @@ def opener(name: str) -> Opener:
 BESIDE_CHARS = 64 * 1024
 """Longest text of one thing that is counted; the HTML form of a message has some 10,000."""
 
-_WORDS = "\0"
+_WORDS, _CONTENT = "\0", "\1"
+_NO_MARKS = str.maketrans("", "", _WORDS + _CONTENT)
 
 
 def told(kind: str, words: str) -> str:
     """The name under which something is counted, with its words, which another view shows."""
-    kept = words.strip().replace(_WORDS, "")[:BESIDE_CHARS]
+    kept = words.strip().translate(_NO_MARKS)[:BESIDE_CHARS]
     return f"{kind}{_WORDS}{kept}" if kept else kind
 
 
-class Count(str):
-    """A note that counts what is not shown; `counted` are the lines that show it, all unless it `is_bare`."""
+def told_file(kind: str, head: str, content: Sequence[str]) -> str:
+    """The name under which a carried file is counted; its content is indented below its line."""
+    whole = "\n".join(content).replace("\r\n", "\n").replace("\r", "\n")
+    lines = whole.translate(_NO_MARKS)[:BESIDE_CHARS]
+    return f"{kind}{_WORDS}{_one_line(head)}{_CONTENT}{lines}"
 
-    __slots__ = ("counted", "is_bare")
+
+def file_line(kind: str, head: str) -> str:
+    """The line of a carried file among what notes count; `head` is different for each of a document."""
+    return f"[{kind}: {_one_line(head)}]"
+
+
+def _one_line(words: str) -> str:
+    return " ".join(words.translate(_NO_MARKS).split())
+
+
+INDENT = "  "
+"""Before each line of a carried file, so that none of them looks like the line of another one."""
+
+
+class Count(str):
+    """A note that counts what is not shown; `counted` are the lines that show it, all unless it `is_bare`.
+
+    `formulas` are those that are shown as their values: another view shows them in their cells.
+    """
+
+    __slots__ = ("counted", "formulas", "is_bare")
 
     counted: Sequence[str]
     is_bare: bool
+    formulas: int
 
-    def __new__(cls, sentence: str, counted: Sequence[str] = (), *, is_bare: bool = True) -> Count:
+    def __new__(
+        cls, sentence: str, counted: Sequence[str] = (), *, is_bare: bool = True, formulas: int = 0
+    ) -> Count:
         """A sentence with its lines."""
         made = super().__new__(cls, sentence)
-        made.counted, made.is_bare = counted, is_bare
+        made.counted, made.is_bare, made.formulas = counted, is_bare, formulas
         return made
 
 
@@ -247,6 +280,9 @@ def omission_note(counts: Mapping[str, int]) -> list[str]:
 
 
 def _shown_beside(kind: str, words: str, count: int) -> list[str]:
+    head, is_file, content = words.partition(_CONTENT)
+    if is_file:
+        return [file_line(kind, head), *(f"{INDENT}{line}" for line in content.split("\n") if content)]
     times = f" ({count:,} times)" if count > 1 else ""
     lines = words.split("\n")
     if len(lines) == 1:

@@ -20,7 +20,8 @@ from msgspec import Struct
 
 from readroom.core.formats.compressed import inflated
 from readroom.core.quoting import quote
-from readroom.documents.formats import Encrypted, Unreadable
+from readroom.documents.containers.cut_zips import CutZip
+from readroom.documents.formats import OR_MEMBERS, Encrypted, Unreadable
 from readroom.documents.limits import ARCHIVE_MEMBER_BYTES
 
 BROKEN_DIRECTORY = (
@@ -30,7 +31,6 @@ BROKEN_DIRECTORY = (
 """Exceptions of `zipfile` for damaged directories, found by changing archives at every place."""
 
 ANOTHER_COPY = "Ask for another copy, or for an export as text (Markdown, HTML, CSV)."
-OR_MEMBERS = "List its members, which can be read as those of any archive, or ask for another copy."
 """Advice for a file that cannot be read at all."""
 
 _ENCRYPTED = 0x1
@@ -39,10 +39,14 @@ _PIECE_BYTES = 64 * 1024
 
 
 class Archive(Struct, frozen=True):
-    """An opened archive whose directory has passed every check; members by their full names."""
+    """An opened archive whose directory has passed every check; members by their full names.
+
+    One that `is_recovered` has no directory: its members are those whose headers are found, as far as whole.
+    """
 
     file: BinaryIO
     members: Mapping[str, zipfile.ZipInfo]
+    is_recovered: bool = False
 
     def read(self, name: str) -> bytes:
         """A whole member, at most ARCHIVE_MEMBER_BYTES. Raises Unreadable."""
@@ -91,8 +95,18 @@ ARCHIVE_TOTAL_BYTES = 4 * 1024 * 1024 * 1024
 """All members together, whether they are read or not: four films in a presentation."""
 
 
-def open_archive(file: BinaryIO) -> Archive:
-    """The archive in `file`, its directory checked and nothing inflated. Raises Unreadable."""
+RECOVERED = "the end of its archive is missing or damaged; what is there is recovered, unproven"
+
+
+def open_archive(file: BinaryIO, *, recovers: bool = False) -> Archive:
+    """The archive in `file`, its directory checked and nothing inflated.
+
+    With `recovers`, one without its directory has the members that are found; the caller says so.
+
+    Raises:
+        Unreadable: It is damaged or too much.
+    """
+    is_recovered = False
     try:
         file.seek(0)
         directory = zipfile.ZipFile(_Careful(file))
@@ -101,7 +115,10 @@ def open_archive(file: BinaryIO) -> Archive:
         for info in infos:  # some programs on Windows write names so
             info.filename = info.filename.replace("\\", "/")
     except BROKEN_DIRECTORY:
-        raise Unreadable("its archive is damaged or cut short", ANOTHER_COPY) from None
+        infos, start = (_recovered(file), file.seek(0, 2)) if recovers else ([], 0)
+        is_recovered = True
+        if not infos:
+            raise Unreadable("its archive is damaged or cut short", OR_MEMBERS) from None
     _check_count(len(infos))
     _check_places(infos, start)
     for info in infos:
@@ -112,7 +129,37 @@ def open_archive(file: BinaryIO) -> Archive:
             f"its members are {total:,} bytes unpacked, more than the limit of {ARCHIVE_TOTAL_BYTES:,}",
             ANOTHER_COPY,
         )
-    return Archive(file, {info.filename: info for info in infos})
+    return Archive(file, {info.filename: info for info in infos}, is_recovered)
+
+
+def _recovered(file: BinaryIO) -> list[zipfile.ZipInfo]:
+    """The members whose headers are found, and that are whole."""
+    infos: list[zipfile.ZipInfo] = []
+    for found in CutZip(_Ranges(file, file.seek(0, 2)), lambda: None).members():
+        if found.problem or len(infos) > ARCHIVE_MEMBERS:
+            continue
+        info = zipfile.ZipInfo(found.name.decode("utf-8", "replace").replace("\\", "/"))
+        info.flag_bits, info.compress_type = found.fields[1], found.fields[2]
+        info.CRC, info.compress_size, info.file_size = found.check, found.packed, found.size
+        info.header_offset = found.at
+        infos.append(info)
+    return infos
+
+
+class _Ranges(Struct, frozen=True):
+    """The bytes of a file by their places."""
+
+    file: BinaryIO
+    size: int
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        self.file.seek(offset)
+        return self.file.read(size)
+
+    def read_into(self, offset: int, buffer: memoryview) -> int:
+        data = self.read_at(offset, len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def too_large(name: str, size: int, most: int) -> Unreadable:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import struct
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
@@ -10,18 +12,21 @@ from typing import Any, BinaryIO, final
 
 import olefile
 
-from readroom.documents.formats import Document, Encrypted, Unreadable, opener
+from readroom.documents.formats import Document, Encrypted, Unreadable, opener, told
 from readroom.documents.formats.archives import ANOTHER_COPY
 
 _ENTRIES = 1_000
-_PEOPLES = {
-    "\x05summaryinformation": frozenset((2, 3, 4, 5, 6)),
-    "\x05documentsummaryinformation": frozenset((2, 14, 15)),
+_PEOPLES: Mapping[str, Mapping[int, str]] = {
+    "\x05summaryinformation": {2: "title", 3: "subject", 4: "author", 5: "keywords", 6: "comments"},
+    "\x05documentsummaryinformation": {2: "category", 14: "manager", 15: "company"},
 }
-"""Properties that people give a document: title, subject, author, keywords, comments; category and firm."""
+"""Properties that people give a document, by their numbers."""
 
 _TEXTS = {30: 1, 31: 2}
 """Bytes for each character of the kinds of texts."""
+
+_CODE_PAGE = 1
+"""The property with the encoding of the others."""
 
 
 # -----------------------------------------------------------------------------
@@ -192,9 +197,13 @@ class Compound:
         """The declared size of a stream."""
         return int(self._ole.get_size(name))
 
-    def properties(self) -> int:
-        """How many properties the document has; 0 if they cannot be read."""
-        return sum(_filled(self.optional(name, OLE_PROPERTY_BYTES), keys) for name, keys in _PEOPLES.items())
+    def properties(self) -> Counter[str]:
+        """The properties that people gave the document, counted with their words; none if damaged."""
+        return Counter(
+            told("document property", f"{key}: {words}")
+            for name, keys in _PEOPLES.items()
+            for key, words in _filled(self.optional(name, OLE_PROPERTY_BYTES), keys)
+        )
 
 
 def unencrypted(file: BinaryIO) -> Compound:
@@ -205,21 +214,43 @@ def unencrypted(file: BinaryIO) -> Compound:
     return Compound(file)
 
 
-def _filled(data: bytes, keys: frozenset[int]) -> int:
-    """How many of these properties a stream of them has; the library reads all, and trusts their counts."""
+def _filled(data: bytes, keys: Mapping[int, str]) -> list[tuple[str, str]]:
+    """Those of these properties that have words; the library reads all, and trusts their counts."""
     try:
         start = struct.unpack_from("<I", data, 44)[0]
         count = min(struct.unpack_from("<I", data, start + 4)[0], _ENTRIES)
         listed = [struct.unpack_from("<II", data, start + 8 + 8 * at) for at in range(count)]
-        filled = 0
-        for key, place in listed:
-            if key in keys:
-                kind, size = struct.unpack_from("<II", data, start + place)
-                width = _TEXTS.get(kind, 0)
-                filled += bool(data[start + place + 8 :][: size * width].strip(b"\0 "))
-        return filled
+        places = {key: start + place for key, place in listed}
+        page = 0
+        if _CODE_PAGE in places:
+            page = struct.unpack_from("<H", data, places[_CODE_PAGE] + 4)[0]
+        found = []
+        for key in sorted(places.keys() & keys.keys()):
+            words = _words(data, places[key], page)
+            found += [(keys[key], words)] if words else []
+        return found
     except struct.error:
-        return 0
+        return []
+
+
+def _words(data: bytes, at: int, page: int) -> str:
+    """A property that is a text, in one line; empty for others."""
+    kind, size = struct.unpack_from("<II", data, at)
+    width = _TEXTS.get(kind, 0)
+    text = data[at + 8 :][: size * width]
+    if width == 2:
+        decoded = text[: len(text) // 2 * 2].decode("utf-16-le", "replace")
+    else:
+        decoded = text.decode(_codec(page), "replace")
+    return " ".join(decoded.partition("\0")[0].split())
+
+
+def _codec(page: int) -> str:
+    """The codec of a code page; 1200 is UTF-16, which is no encoding of single bytes."""
+    try:
+        return "utf-8" if page == 65001 else codecs.lookup(f"cp{page}").name
+    except LookupError:
+        return "cp1252"
 
 
 @contextmanager

@@ -9,11 +9,26 @@ import base64
 import binascii
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, BinaryIO, final
 
 from readroom.core.quoting import joined
-from readroom.documents.formats import Area, Document, Heading, Part, Picture, Unit, Unreadable, omission_note
+from readroom.documents.formats import (
+    BESIDE_CHARS,
+    Area,
+    Count,
+    Document,
+    Heading,
+    Part,
+    Picture,
+    Unit,
+    Unreadable,
+    omission_note,
+    told,
+)
+from readroom.documents.formats.legible import legible
 
 MAX_BYTES = 40 * 1024 * 1024
 """Largest notebook: in memory it takes up to four times that. Nearly all have less than 1 MB."""
@@ -26,6 +41,9 @@ OUTPUT_LINES = 20
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _TEXTS = ("text/markdown", "text/plain", "text/latex", "application/json", "text/html")
 """In the order in which one of an output's forms is chosen."""
+
+_CODED = ("image/", "application/pdf", "application/octet-stream", "audio/", "video/")
+"""Types whose forms are bytes, in base64."""
 
 _TYPES, _TYPE_CHARS = 3, 60
 """Types of an output that is not shown, as far as they are named."""
@@ -55,11 +73,18 @@ class Notebook:
         notes: list[str] = []
         outputs: list[str] = []
         notes += _attachments(cell, pictures)
-        others: dict[str, None] = {}
+        others: dict[str, list[object]] = {}
+        alone: dict[str, list[object]] = {}
         for output in _objects(cell.get("outputs")):
-            outputs += _output(output, pictures, notes, others)
+            outputs += _output(output, pictures, alone, others)
+        if alone:
+            which = "An output of type" if len(alone) == 1 else "Outputs of types"
+            verb = "is" if len(alone) == 1 else "are"
+            notes.append(_count(f"{which} {joined(_named(alone))} {verb} not shown.", alone))
         if others:
-            notes.append(f"Other forms of its outputs are not shown: {joined(_named(others))}.")
+            notes.append(
+                _count(f"Other forms of its outputs are not shown: {joined(_named(others))}.", others)
+            )
         if not outputs:
             return Part(number, _title(cell), lines, pictures, notes=notes)
         brief = len(lines) + 1 + OUTPUT_LINES
@@ -106,6 +131,10 @@ def _cells(notebook: object) -> list[Mapping[str, Any]] | None:
 def _objects(value: object) -> list[Mapping[str, Any]]:
     """The objects in a list; other items become empty objects, so that numbers stay the same."""
     return [item if isinstance(item, dict) else {} for item in value] if isinstance(value, list) else []
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _title(cell: Mapping[str, Any]) -> str:
@@ -159,21 +188,28 @@ def _outside_fences(lines: Sequence[str]) -> Iterator[str]:
 def _attachments(cell: Mapping[str, Any], pictures: list[Picture]) -> list[str]:
     """The pictures embedded in a cell's text; a sentence about its other attachments."""
     attached = cell.get("attachments")
-    others = 0
-    for forms in attached.values() if isinstance(attached, dict) else ():
+    others: Counter[str] = Counter()
+    for name, forms in attached.items() if isinstance(attached, dict) else ():
         mime = next((mime for mime in _IMAGES if isinstance(forms, dict) and mime in forms), None)
         picture = None if mime is None else _picture(forms[mime], mime)
         if picture is None:
-            others += 1
+            lines = [line for kind, value in _object(forms).items() for line in _form_lines(kind, value)]
+            others[told("attached file", "\n".join((str(name), *lines)))] += 1
         else:
             pictures.append(picture)
-    return omission_note({"attached file": others})
+    return omission_note(others)
 
 
 def _output(
-    output: Mapping[str, Any], pictures: list[Picture], notes: list[str], others: dict[str, None]
+    output: Mapping[str, Any],
+    pictures: list[Picture],
+    alone: dict[str, list[object]],
+    others: dict[str, list[object]],
 ) -> list[str]:
-    """The lines of one output; its image goes to `pictures`, the forms that are not shown to `others`."""
+    """The lines of one output; its image goes to `pictures`.
+
+    Its forms that are not shown go to `others` or, if none of it is, to `alone`.
+    """
     kind = output.get("output_type")
     if kind == "stream":
         return _plain(output.get("text"))
@@ -187,18 +223,40 @@ def _output(
     image = next((mime for mime in _IMAGES if mime in forms), None)
     if image is not None and (picture := _picture(forms[image], image)):
         pictures.append(picture)
-        others.update(
-            dict.fromkeys(str(mime) for mime in forms if mime != image and not _is_stand_in(forms, mime))
-        )
+        _add(others, {mime: forms[mime] for mime in forms if mime != image and not _is_stand_in(forms, mime)})
         return []
     for mime in _TEXTS:
         if mime in forms:
             value = forms[mime]
-            others.update(dict.fromkeys(str(other) for other in forms if other != mime))
+            _add(others, {other: forms[other] for other in forms if other != mime})
             return _plain(json.dumps(value) if mime == "application/json" else value)
-    if forms:
-        notes.append(f"An output of type {joined(_named(forms))} is not shown.")
+    _add(alone, forms)
     return []
+
+
+def _add(to: dict[str, list[object]], forms: Mapping[str, object]) -> None:
+    for mime, value in forms.items():
+        to.setdefault(str(mime), []).append(value)
+
+
+def _count(sentence: str, forms: Mapping[str, Sequence[object]]) -> Count:
+    """A note about forms, with the text of each; of an image or another form in bytes its size."""
+    lines: list[str] = []
+    for mime, values in forms.items():
+        for value in values:
+            lines += [f"[{mime[:_TYPE_CHARS]}]", *_form_lines(mime, value), f"[end of {mime[:_TYPE_CHARS]}]"]
+    return Count(sentence, lines, is_bare=False)
+
+
+def _form_lines(mime: str, value: object) -> list[str]:
+    text = _text(value)
+    if mime.startswith(_CODED) and not mime.endswith("+xml"):
+        with suppress(ValueError):  # also of base64
+            return legible(base64.b64decode(text))
+    whole = text or json.dumps(value, ensure_ascii=False)
+    left = len(whole) - BESIDE_CHARS
+    more = [f"({left:,} more characters are not shown)"] if left > 0 else []
+    return [*_plain(whole[:BESIDE_CHARS]), *more]
 
 
 def _named(forms: Iterable[str]) -> list[str]:

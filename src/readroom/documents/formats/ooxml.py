@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from msgspec import Struct, field
 
 from readroom.core.paths import BORDER
-from readroom.documents.formats import Unreadable, archives, told, xml
+from readroom.documents.formats import OR_MEMBERS, Unreadable, archives, macros, told, xml
 from readroom.documents.formats.archives import Archive
 from readroom.documents.formats.compound import check_not_ole
 from readroom.documents.formats.elements import Element, local
@@ -23,6 +23,9 @@ from readroom.documents.formats.sections import drawing
 
 RELATIONS = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
 R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+
+MACROS = "vbaProject"
+"""The kind of the relation to macros."""
 
 
 class Relation(Struct, frozen=True):
@@ -79,13 +82,14 @@ class Package(Struct, frozen=True):
 def open_package(file: BinaryIO) -> Package:
     """The package in `file`. Raises Unreadable."""
     check_not_ole(file)
-    archive = archives.open_archive(file)
+    archive = archives.open_archive(file, recovers=True)
     main = next(
         (relation for relation in _relations(archive, "").values() if relation.kind == "officeDocument"), None
     )
     if main is None or main.external:
-        raise Unreadable("it does not say which of its parts is the document", archives.OR_MEMBERS)
-    return Package(archive, main.target)
+        raise Unreadable("it does not say which of its parts is the document", OR_MEMBERS)
+    unread = {archives.RECOVERED: None} if archive.is_recovered else {}
+    return Package(archive, main.target, unread)
 
 
 def text_of(element: Element, name: str) -> str:
@@ -126,6 +130,22 @@ def properties(package: Package) -> Counter[str]:
 def inside(relation: Relation | None) -> str:
     """The path of a part that a document carries, as it follows the path of the document."""
     return "" if relation is None or relation.external else f"{BORDER}/{relation.target}"
+
+
+def beside_of(package: Package, names: Mapping[str, str]) -> Counter[str]:
+    """Parts that the main part refers to and that are not read, by the kind of their relation: their paths.
+
+    Of macros their source follows.
+    """
+    found: Counter[str] = Counter()
+    for relation in package.relations(package.main).values():
+        if relation.kind in names:
+            lines = [inside(relation)]
+            if relation.kind == MACROS and relation.target in package.archive.members:
+                with package.passing():
+                    lines += macros.lines_in(package.archive.read(relation.target))
+            found[told(names[relation.kind], "\n".join(lines))] += 1
+    return found
 
 
 def _relations(archive: Archive, part: str) -> Mapping[str, Relation]:

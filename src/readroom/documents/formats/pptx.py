@@ -21,6 +21,7 @@ from readroom.documents.formats import (
     Part,
     Unit,
     Unreadable,
+    macros,
     omission_note,
     ooxml,
     sections,
@@ -137,9 +138,7 @@ class Slides(Struct, frozen=True, dict=True):
                 counts["text of layouts and masters"] += self._standing(name)
         main = self.package.root(self.package.main)
         counts["section name"] = sum(local(at) == "section" for at in main.iter())
-        kinds = [relation.kind for relation in self.package.relations(self.package.main).values()]
-        counts["macro project"] = kinds.count("vbaProject")
-        return counts
+        return counts + ooxml.beside_of(self.package, {ooxml.MACROS: macros.KIND})
 
     def _standing(self, member: str) -> int:
         """Texts of a layout that are not places for those of slides."""

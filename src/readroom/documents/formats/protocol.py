@@ -45,6 +45,7 @@ class Extracted(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=Tru
     figures: int = 0
     counted: list[str] = []
     is_bare: bool = False
+    formulas: int = 0
     drawn: tuple[int, int] = (0, 0)
 
 

@@ -28,8 +28,8 @@ class Tiff:
     unit = Unit.PAGE
     contents: Sequence[Heading] = ()
 
-    def __init__(self, image: TiffImageFile) -> None:
-        self._image = image
+    def __init__(self, image: TiffImageFile, file: BinaryIO) -> None:
+        self._image, self._file = image, file
         self.titles: Sequence[str] = [""] * _pages(image)
 
     def part(self, number: int, area: Area | None = None) -> Part:
@@ -48,6 +48,8 @@ class Tiff:
         except images.TooLarge as refused:
             raise Unreadable(str(refused), "Ask the user for a smaller copy.") from None
         except images.BROKEN:
+            # The library takes what it could not decode for decoded, and shows it white when asked again.
+            self._image = TiffImageFile(self._file)
             raise Unreadable(
                 "it is broken or cut short", "Read other pages, or ask for another copy."
             ) from None
@@ -56,7 +58,7 @@ class Tiff:
 def open_document(file: BinaryIO) -> Tiff:
     """Open a TIFF. Raises Unreadable."""
     try:
-        return Tiff(TiffImageFile(file))
+        return Tiff(TiffImageFile(file), file)
     except images.BROKEN:
         raise Unreadable("it is damaged: its first page cannot be found", OTHER_COPY) from None
 

@@ -33,7 +33,14 @@ from readroom.core.text import encodings, hashes, hidden
 from readroom.core.text.select import Frame, Page, along, forward, weight
 from readroom.core.values import Kind, Omission, ReadRequest, ReadResult, Warn
 from readroom.core.values.files import CONTENTS_WORD, PartView, ShownDocument
-from readroom.documents.formats import OTHER_COPY, Encrypted, NoSuchColumn, Unreadable, page_ranges
+from readroom.documents.formats import (
+    OR_MEMBERS,
+    OTHER_COPY,
+    Encrypted,
+    NoSuchColumn,
+    Unreadable,
+    page_ranges,
+)
 from readroom.documents.formats.page_ranges import Pick
 from readroom.documents.limits import DOCUMENT_IMAGES, DOCUMENT_PATIENCE
 from readroom.documents.reading import beside
@@ -262,6 +269,7 @@ class _Shown:
             drawn=part.drawn,
             counted=len(part.counted) if notes else 0,
             is_bare=part.is_bare and bool(notes),
+            formulas=part.formulas if notes else 0,
             region=str(region_of(content.area)) if self._request.view == "image" else "",
         )
         frame = Frame(
@@ -452,9 +460,12 @@ class _Shown:
         if isinstance(error, Encrypted):
             return EncryptedDocument(path, kind, error.problem, error.advice or _LOCKED_ADVICE)
         if number is None or number == page_ranges.SCHEMA:
-            return BadDocument(path, kind, error.problem, error.advice or OTHER_COPY)
-        problem, beside = f"{self._unit} {number}: {error.problem}", self._beside(number)
-        return BadDocument(path, kind, problem, error.advice or OTHER_COPY, part=number, next_request=beside)
+            members = beside.stored(self._request, self._recognised) if error.advice == OR_MEMBERS else None
+            return BadDocument(path, kind, error.problem, error.advice or OTHER_COPY, next_request=members)
+        problem, neighbour = f"{self._unit} {number}: {error.problem}", self._beside(number)
+        return BadDocument(
+            path, kind, problem, error.advice or OTHER_COPY, part=number, next_request=neighbour
+        )
 
     def _slow(self, number: int, error: TimedOut) -> BadDocument | TransferLimit:
         spent = " of processor time" if error.processor else ", on a machine that is busy with other work"
@@ -462,9 +473,9 @@ class _Shown:
             return too_much(f"{self._unit} {number}", error, self._beside(number))
         problem = f"{self._unit} {number} takes more than {error.seconds:g} s{spent}"
         advice = "Read other parts of it, or ask for an export as text."
-        beside = self._beside(number)
+        neighbour = self._beside(number)
         path = self._request.path
-        return BadDocument(path, self._format, problem, advice, part=number, next_request=beside)
+        return BadDocument(path, self._format, problem, advice, part=number, next_request=neighbour)
 
     def _beside(self, number: int) -> ReadRequest | None:
         """A read of a neighbour of a part that cannot be read."""

@@ -26,8 +26,13 @@ def omissions(
         count = sum(part.counted for part in counted)
         found.append(Omission("counted", 1, count, "view", part=counted[0].number, request=call))
     bare = [part for part in parts if part.is_bare]
-    if bare and (stored := _stored(request, recognised)) is not None:
-        found.append(Omission("stored", 1, len(bare), "view", part=bare[0].number, request=stored))
+    if bare and (as_stored := stored(request, recognised)) is not None:
+        found.append(Omission("stored", 1, len(bare), "view", part=bare[0].number, request=as_stored))
+    written = [part for part in parts if part.formulas]
+    if written:
+        call = replace(request, view="formulas", column=1, known_hash=None)
+        count = sum(part.formulas for part in written)
+        found.append(Omission("formulas", 1, count, "view", part=written[0].number, request=call))
     drawn = [part for part in parts if part.figures]
     if drawn and sees:
         count = sum(part.figures for part in drawn)
@@ -41,7 +46,7 @@ def _of(request: ReadRequest, parts: Sequence[PartView], view: str) -> ReadReque
     return ReadRequest(request.path, pages=pages, view="image" if view == "image" else "not_shown")
 
 
-def _stored(request: ReadRequest, recognised: Recognised) -> Request | None:
+def stored(request: ReadRequest, recognised: Recognised) -> Request | None:
     """The call for a document as it is stored: its members, or its text; None for other forms."""
     if recognised.is_text:  # with an encoding it is read as text, where it is not anyway
         return ReadRequest(request.path, encoding=None if recognised.only_asked else "utf-8")

@@ -270,6 +270,7 @@ class Extractor:
             extracted.drawn,
             extracted.counted,
             extracted.is_bare,
+            max(0, extracted.formulas),
         )
         if not extracted.left_out:
             return part

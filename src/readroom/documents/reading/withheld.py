@@ -6,7 +6,7 @@ cache holds documents complete, so that other rules can be applied to them later
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import TypeAlias, final
 
@@ -16,7 +16,7 @@ from readroom.core.paths import BORDER, WorkPath
 from readroom.core.policy.guard import Guard
 from readroom.core.policy.rules import Rules, inside
 from readroom.core.stores.base import Source
-from readroom.documents.formats import Part
+from readroom.documents.formats import INDENT, Part
 from readroom.documents.formats.protocol import Opened
 
 Denies: TypeAlias = Callable[[str], bool]
@@ -57,6 +57,15 @@ def denied_in(guard: Guard, source: Source, path: str) -> Denies:
     return denies
 
 
+def _without(counted: Sequence[str], gone: frozenset[str]) -> Iterator[str]:
+    """What notes count, without the lines of denied files and the content indented below them."""
+    is_gone = False
+    for line in counted:
+        is_gone = line in gone or (is_gone and line.startswith(INDENT))
+        if not is_gone:
+            yield line
+
+
 @final
 class Withheld:
     """Removes denied attachments from the shown parts of one document."""
@@ -86,7 +95,8 @@ class Withheld:
             return whole
         note = f"{len(gone)} attached {'file is' if len(gone) == 1 else 'files are'} denied by policy."
         lines = [line for line in whole.lines if line not in frozenset(gone)]
-        return replace(whole, lines=lines, notes=[*whole.notes, note], naming=())
+        counted = list(_without(whole.counted, frozenset(gone)))
+        return replace(whole, lines=lines, counted=counted, notes=[*whole.notes, note], naming=())
 
     def _is_denied(self, name: str) -> bool:
         if not name:

@@ -19,6 +19,7 @@ import resource
 import struct
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, TypedDict
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from readroom.documents.formats import Document, Part
 
 _OUT_OF_MEMORY = "reading it takes more memory than documents get"
+
+_SHARED = ("libgcc_s.so.1", "libstdc++.so.6")
+"""Libraries of the system that those of formats are linked to, besides the usual ones."""
 
 _FONTS = ("/usr/share/fonts", "/usr/local/share/fonts", "/etc/fonts")
 """Fonts for rendered pages; where they are missing, a font of the library is used."""
@@ -155,6 +159,8 @@ def main() -> int:
     except ModuleNotFoundError as missing:
         _answered(answers, lambda missing=missing: _without(missing.name or ""))
         os._exit(0)
+    if getattr(module, "CARRIES", False):
+        _load_shared()
     _confine(order, reopens=getattr(module, "REOPENS", False))
     fd = order["file"]
     bytes_ = _Asked(order["size"], orders, answers) if fd is None else _File(fd)
@@ -167,6 +173,15 @@ def main() -> int:
         _answered(answers, lambda ask=ask: _extracted(document, ask, order))
     answers.close()
     os._exit(0)  # nothing is left to clean up, and libraries take their time
+
+
+def _load_shared() -> None:
+    """Load what libraries of other formats share: later it cannot be opened any more."""
+    import ctypes
+
+    for name in _SHARED:
+        with suppress(OSError):  # another system, whose libraries need nothing of it
+            ctypes.CDLL(name)
 
 
 def _answered(answers: BinaryIO, act: Any) -> Any:
@@ -287,6 +302,7 @@ def _extracted(document: Document, ask: Ask, order: Order) -> tuple[Document, di
         "rows": list(part.rows[: kept + 1]) if part.rows else [],
         "figures": part.figures,
         "drawn": list(part.drawn),
+        "formulas": sum(getattr(note, "formulas", 0) for note in part.notes),
         "is_bare": any(getattr(note, "is_bare", False) for note in part.notes),
         "counted": counted[: _fitting(counted, order["part_chars"])],
     }

@@ -242,13 +242,20 @@ def _read(arguments: Arguments, unwrapped: Unwrapped, file: str) -> list[Run]:
     first, limit = tools.requested_range(arguments)
     if counted:
         return _without_end(counted, limit, unwrapped)
-    text = unwrapped.body[0]
+    text = _without_title(unwrapped.body[0], tools.path_of(arguments))
     if text.startswith(("<path>", "[image", "Binary content")) or "[image " in text[:400]:
         return []
-    if len(text) < 400 and text.startswith(("[Unsupported", "Image read", "Cannot ")):
+    if "\0" in text or (len(text) < 400 and text.startswith(_NO_LINES)):
         return []
     run = numbering.plain(text, file, max(1, first or 1))
     return [run] if run else []
+
+
+def _without_title(text: str, path: str) -> str:
+    """The text of a file without the line that Continue writes before it."""
+    title, _, rest = text.partition("\n")
+    titled = path and title.startswith("Content of ") and title.endswith(path + ":")
+    return rest if titled else text
 
 
 def _ended(run: Run, stated: Stated) -> Run:
@@ -278,6 +285,9 @@ def _without_end(runs: list[Run], limit: int | None, unwrapped: Unwrapped) -> li
 
 _RANGE = re.compile(r"^[^\n|]{1,1000} \| lines \d+-(\d+) of \d+", re.MULTILINE)
 """The range that our own header states."""
+
+_NO_LINES = ("[Unsupported", "Image read", "Cannot ", "Read image file [", "Viewed image file ")
+"""Beginnings of short texts in place of a picture, or of a file that cannot be shown."""
 
 _UPDATED = re.compile(r"Here is the updated code:\n")
 _BEFORE = "\nThis is the original code before your edit"

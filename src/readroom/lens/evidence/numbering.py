@@ -122,6 +122,7 @@ def stated(text: str) -> Stated | None:
 
 
 _TOTALS = (
+    re.compile(r"\[Showing lines \d+-\d+ of (\d+)( \(|\.)"),  # of pi, which counts likewise
     re.compile(r"lines \d+-\d+ of (\d+)( total)?"),
     re.compile(r"End of file - total (\d+) lines()"),
     re.compile(r"\((\d+) lines total\)()"),
@@ -149,6 +150,7 @@ def matches(text: str, folder: str, single: str = "") -> Iterator[Run]:
     `single` is the file of a search in one file, whose lines have no path.
     """
     heading = single
+    indented = bool(_OF_COPILOT.match(text))
     rows = text.split("\n")
     matched = [match for match in map(_PATH_MATCH.match, rows) if match and not match["path"].isdigit()]
     paths = {match["path"] for match in matched}
@@ -161,7 +163,7 @@ def matches(text: str, folder: str, single: str = "") -> Iterator[Run]:
             continue
         line = _LINE.match(row)
         if line and heading:
-            yield Run(heading, int(line[1]), (_without_lead(row, line),))
+            yield Run(heading, int(line[1]), (_without_lead(row, line, indented),))
             continue
         around = _around(row, paths) if heading == "" else []
         if around:
@@ -179,9 +181,14 @@ def _around(row: str, paths: set[str]) -> list[Run]:
 _NUMBERS_OF_ROW = 20
 
 
-def _without_lead(row: str, line: re.Match[str]) -> str:
-    # In `L8:     # TODO` and `  Line 8:     # TODO` the first blank after the colon is not the file's.
-    named = row.lstrip().startswith(("L", "Line "))
+_OF_COPILOT = re.compile(r"\A\[grep content: \d+ match(?:es)? across ")
+_COUNTED = re.compile(r" \(\d{1,9} match\(es\)\)(?=:$)")
+
+
+def _without_lead(row: str, line: re.Match[str], indented: bool) -> str:
+    # In `L8:     # TODO`, `  Line 8:     # TODO` and, of Copilot, `  8:     # TODO` the first blank after the
+    # colon is not the file's.
+    named = indented or row.lstrip().startswith(("L", "Line "))
     return line[2][1:] if named and line[2].startswith(" ") else line[2]
 
 
@@ -189,6 +196,9 @@ def _heading(row: str, folder: str) -> str:
     name = row.removeprefix("File: ").rstrip()
     if row.startswith("File: "):
         return f"{folder.rstrip('/')}/{name}" if folder and not name.startswith(("/", folder)) else name
+    if counted := _COUNTED.search(row):
+        name = f"{folder.rstrip('/')}/{row[: counted.start()]}" if folder else row[: counted.start()]
+        return name if len(name) <= 1000 else ""
     name = name.removesuffix(":")
     looks = 0 < len(name) <= 1000 and not name.startswith((" ", "[", "(")) and " " not in name.strip()
     return name if looks and ("/" in name or "." in name) else ""

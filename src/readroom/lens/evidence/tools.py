@@ -54,9 +54,9 @@ for _kind, _names in {
 
 _PATHS = (
     "file_path", "filePath", "absolute_path", "path", "target_file", "filename", "file", "relative_path",
-    "notebook_path", "notebookPath",
+    "notebook_path", "notebookPath", "filepath",
 )  # fmt: skip
-_FOLDERS = ("dir_path", "path", "directory", "include_path")
+_FOLDERS = ("dir_path", "path", "directory", "include_path", "paths", "dirpath")
 _COMMANDS = ("command", "cmd", "script", "code")
 
 

@@ -40,7 +40,10 @@ _CUT_INSIDE = re.compile(
     r"|\[\.\.\. omitted [\d,]+ of [\d,]+ lines \.\.\.\]"
     r"|\.\.\. \[CONTENT TRUNCATED\] \.\.\.|\.\.\. \[TRUNCATED\] \.\.\."
 )
-_CUT_HEAD = re.compile(r"\A\.\.\.output truncated\.\.\.\n+(?:Full output saved to: [^\n]*\n+)?")
+_CUT_HEAD = re.compile(
+    r"\A(?:\.\.\.output truncated\.\.\.\n+(?:Full output saved to: [^\n]*\n+)?"
+    r"|\(previous \d{1,9} lines truncated\)\n\n)"
+)
 _CUT_TAIL = re.compile(r"\n?(?:\[cut at [\d,]+ characters\]|\(Results truncated\.[^\n]*\))\s*\Z")
 _CUT_SEARCH = re.compile(r"\n---\n\[[\d,]+ lines? truncated\] \.\.\.\s*\Z")
 """Qwen ends a search with this that it cut inside a line."""
@@ -51,7 +54,7 @@ _CUT_NOTE = re.compile(
 """opencode before version 1.2 ended a long output with this."""
 _KEPT_AT = re.compile(
     r"(?:[Ff]ull output (?:has been )?saved to|For full output see|Full output available at|"
-    r"Output has been saved to|output saved to): ?(\S{1,1000})"
+    r"Output has been saved to|output saved to|\. Full output|\)\. Saved to): ?(\S{1,1000})"
 )
 _CODEX = re.compile(
     r"\A(?:Chunk ID: [^\n]*\n)?(?:Wall time: [^\n]*\n)?"
@@ -84,6 +87,16 @@ _ELIDED = re.compile(
     r"\n</output_head>\n<elided_chars>\n(\d+ characters) elided\n</elided_chars>\n<output_tail>\n"
 )
 """mini-swe-agent cuts an output with this."""
+_COPILOT_END = re.compile(r"(?:\A|\n)<shellId: \S{1,100} completed with exit code (-?\d{1,9})>\s*\Z")
+_COPILOT_SAVED = re.compile(
+    r"\AOutput too large to read at once \([^\n)]{1,40}\)\. Saved to: [^\n]{1,1000}\n[^\n]{0,1000}\n\n"
+    r"Preview \(first [^\n]{1,40}\):\n"
+)
+_PI_END = re.compile(
+    r"\n\n\[(?:Showing lines (\d{1,9})-\d{1,9} of \d{1,9}(?: \([^)\n]{1,40}\))?"
+    r"|[\d,]{1,12} more lines in file)\. (?:Use offset=|Full output: )[^\n]{1,1000}\]\s*\Z"
+)
+_PI_EXIT = re.compile(r"(?:\A|\n\n)Command exited with code (-?\d{1,9})\s*\Z")
 _NUMBERED_FILE_END = re.compile(r"\n\n\([^\n]*\)\n</content>[\s\S]{0,4000}\Z")
 
 
@@ -110,6 +123,10 @@ def unwrap(text: str) -> Unwrapped:
     head = _CUT_HEAD.match(body)
     if head:
         body = body[head.end() :]
+    body, by_pi, head_cut, code = _of_pi(body)
+    by_client |= by_pi
+    head_cut |= bool(head)
+    exit_code = code if exit_code is None else exit_code
     tail = _CUT_TAIL.search(body, max(0, len(body) - 300))
     if tail:
         body = body[: tail.start()]
@@ -119,10 +136,10 @@ def unwrap(text: str) -> Unwrapped:
         by_client, half_end = True, body.endswith("...", 0, ending.start())
         body = body[: ending.start()].removesuffix("...")
     pieces = tuple(_CUT_INSIDE.split(body)) if _CUT_INSIDE.search(body) else (body,)
-    cut_here = by_client or bool(head) or bool(tail) or len(pieces) > 1
+    cut_here = by_client or head_cut or bool(tail) or len(pieces) > 1
     # A mark inside is the client's, unless a tool of a framework cut its own reply ("[... ").
     return Unwrapped(
-        pieces, cut_here, by_client or bool(head) or (len(pieces) > 1 and "[... " not in text), bool(head),
+        pieces, cut_here, by_client or bool(head) or (len(pieces) > 1 and "[... " not in text), head_cut,
         half_end, bool((opened := _NUMBERED_FILE.match(text)) and opened[0].endswith("\n")), lines, exit_code,
         kept[1].rstrip(").,]") if kept else "",
     )  # fmt: skip
@@ -138,6 +155,18 @@ def _of_json(text: str) -> tuple[str, int | None]:
     beside = whole.get("metadata")
     code = beside.get("exit_code") if isinstance(beside, dict) else None
     return output if isinstance(output, str) else text, code if type(code) is int else None
+
+
+def _of_pi(body: str) -> tuple[str, bool, bool, int | None]:
+    """The text without what pi writes after it, whether pi cut it, also before it, and the exit code."""
+    code, cut, head_cut = None, False, False
+    if ending := _PI_EXIT.search(body, max(0, len(body) - 100)):
+        code, body = int(ending[1]), body[: ending.start()]
+    if ending := _PI_END.search(body, max(0, len(body) - 1500)):
+        cut = ending[1] is not None
+        head_cut = cut and int(ending[1]) > 1
+        body = body[: ending.start()]
+    return body, cut, head_cut, code
 
 
 def _without_reminders(text: str) -> str:
@@ -156,6 +185,10 @@ def _clients(body: str) -> tuple[str, bool, int | None]:
     if note := _TRUNCATED_NOTE.match(body):
         cut = True
         body = body[note.end() :]
+    if tail := _COPILOT_END.search(body, max(0, len(body) - 200)):
+        code, body = int(tail[1]), body[: tail.start()]
+    if head := _COPILOT_SAVED.match(body):
+        cut, body = True, body[head.end() :]
     if body.startswith("<untrusted_context>\n"):
         body = body.removeprefix("<untrusted_context>\n").rstrip().removesuffix("</untrusted_context>")
         body = body.removesuffix("\n")
@@ -196,7 +229,8 @@ _FAILED = re.compile(
     r"No such file|Access to .{1,1000} is denied|apply_patch verification failed|Could not find|"
     r"Failed to (?:edit|find)|.{1,1000} has changed: expected sha256|Path not in workspace"
     r"|\w{1,40} takes no argument '|old (?:text )?occurs 0 times|Your proposed edit has introduced"
-    r"|No replacement was performed)"
+    r"|No replacement was performed|File too large to read at once \("
+    r"|\[Line \d{1,9} is [^\]\n]{1,40} exceeds )"
 )
 
 

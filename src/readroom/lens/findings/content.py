@@ -244,7 +244,7 @@ class Cuts(Listing):
 def _rest(result: Result) -> str:
     """Ways for the model to see the rest of a result."""
     if result.seen.kept_at:
-        return f"; the whole output is kept at {result.seen.kept_at}"
+        return f"; the client put the whole output into {result.seen.kept_at}"
     narrower = "; only a narrower search shows it"
     return narrower if result.seen.kind == "search" else "; the rest could not be read"
 

@@ -196,3 +196,25 @@ def installed() -> bool:
     except MissingProgram:
         return False
     return True
+
+
+_RANDOM = re.compile(r"(?=\S*[0-9])(?=\S*[a-z])(?=\S*[A-Z])[^\s/.]{8,}|[0-9a-fA-F]{32,}")
+"""A word with digits and letters of both sizes that names no file: a password on a command line."""
+
+_AFTER = re.compile(
+    r"(?i)(?:^|\s)-{0,2}(?:p|pass\w*|pwd|secret\w*|token|auth\w*|user|u|api-?key|key)(?:[=:\s]|\Z)|://[^/\s]*@"
+)
+"""Options that are followed by one."""
+
+
+def is_harmless(text: str) -> bool:
+    """Whether a command line may be shown: it has no secret, nor anything that may be one."""
+    if _RANDOM.search(text) or _AFTER.search(text) or re.search(r"(?:^|\s)-p\S", text):
+        return False
+    scanner = _own_scanner()
+    return not any(scanner.found("", line).kinds for line in text.split("\n"))
+
+
+@cache
+def _own_scanner() -> SecretScanner:
+    return SecretScanner()

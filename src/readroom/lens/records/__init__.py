@@ -19,11 +19,14 @@ from readroom.lens.limits import BOUNDS, RECORDS_FOUND, Bounds
 from readroom.lens.records import (
     claude_code,
     codex,
+    continue_cli,
+    copilot_cli,
     gemini_cli,
     messages,
     openai_agents,
     opencode,
     otel,
+    pi,
     pydantic_ai,
     qwen_code,
     readroom_ledger,
@@ -44,7 +47,10 @@ _SUFFIXES = frozenset({".jsonl", ".json", ".traj", ".eval", ".db", ".sqlite", ".
 _NEVER = frozenset({"node_modules", ".git", "tool-results", "tool-outputs", "tool-output", "__pycache__"})
 
 
-VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "PWD")
+VARIABLES = (
+    "CLAUDE_CONFIG_DIR", "CODEX_HOME", "CONTINUE_GLOBAL_DIR", "COPILOT_HOME", "PI_CODING_AGENT_DIR",
+    "XDG_DATA_HOME", "PWD",
+)  # fmt: skip
 """Variables with the places of clients' records, and with the shell's name of the current folder."""
 
 
@@ -68,10 +74,14 @@ def _below(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if name not in _NEVER)
         if os.path.basename(place) == "storage" and {"session", "message", "part"} <= {*folders}:
             folders[:] = ["session"]  # of older opencode: the other two belong to these
-        if "opencode.db" in files and "storage" in folders:
+        if {"opencode.db", "kilo.db"} & {*files} and "storage" in folders:
             folders.remove("storage")  # the database has the same sessions
+        if copilot_cli.FILE in files:
+            folders.clear()  # of one session of Copilot: copies of files, checkpoints
         for name in sorted(files):
             path = Path(place, name)
+            if name == continue_cli.LIST and os.path.basename(place) == "sessions":
+                continue
             if path.suffix in _SUFFIXES and not name.endswith(".meta.json") and not path.is_symlink():
                 yield path
     yield from unread
@@ -91,19 +101,38 @@ def of_folder(names: Sequence[str], home: Path, environment: Mapping[str, str]) 
 def places_of(names: Sequence[str], home: Path, environment: Mapping[str, str]) -> list[Path]:
     """The places of clients' records for one folder.
 
-    Codex and opencode keep the sessions of all folders together, so records there must still be filtered.
+    Codex, Continue, Copilot, Kilo and opencode keep the sessions of all folders together, so records there
+    must still be filtered.
     """
     slugs = [re.sub(r"[^A-Za-z0-9]", "-", name) for name in names]
     claude = Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude")
-    codex = Path(environment.get("CODEX_HOME") or home / ".codex")
+    return [
+        *(claude / "projects" / slug for slug in slugs),
+        _codex(home, environment) / "sessions",
+        *(home / ".qwen" / "projects" / slug for slug in slugs),
+        *_gemini(home / ".gemini" / "tmp", names),
+        *(_pi(home, environment) / pi.folder_name(name) for name in names),
+        *_together(home, environment),
+    ]
+
+
+def _codex(home: Path, environment: Mapping[str, str]) -> Path:
+    return Path(environment.get("CODEX_HOME") or home / ".codex")
+
+
+def _pi(home: Path, environment: Mapping[str, str]) -> Path:
+    return Path(environment.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent") / "sessions"
+
+
+def _together(home: Path, environment: Mapping[str, str]) -> list[Path]:
+    """The places of clients that keep the sessions of all folders in one."""
     data = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share")
     database = data / "opencode" / "opencode.db"
     return [
-        *(claude / "projects" / slug for slug in slugs),
-        codex / "sessions",
-        *(home / ".qwen" / "projects" / slug for slug in slugs),
-        *_gemini(home / ".gemini" / "tmp", names),
         database if database.exists() else data / "opencode" / "storage",
+        data / "kilo" / "kilo.db",
+        Path(environment.get("COPILOT_HOME") or home / ".copilot") / "session-state",
+        Path(environment.get("CONTINUE_GLOBAL_DIR") or home / ".continue") / "sessions",
     ]
 
 
@@ -111,15 +140,14 @@ def of_machine(home: Path, environment: Mapping[str, str]) -> list[Path]:
     """The places where clients keep the sessions of all folders, whether they are there or not."""
     own = environment.get("CLAUDE_CONFIG_DIR")
     claude = [Path(own)] if own else [home / ".claude", home / ".config" / "claude"]
-    codex = Path(environment.get("CODEX_HOME") or home / ".codex")
-    data = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share")
-    database = data / "opencode" / "opencode.db"
+    codex = _codex(home, environment)
     return [
         *(place / "projects" for place in claude),
         codex / "sessions", codex / "archived_sessions",
         home / ".gemini" / "tmp",
         home / ".qwen" / "projects",
-        database if database.exists() else data / "opencode" / "storage",
+        _pi(home, environment),
+        *_together(home, environment),
     ]  # fmt: skip
 
 
@@ -140,7 +168,7 @@ LINE_READERS: tuple[tuple[Callable[[Object], bool], LineReader], ...] = (
     (codex.recognises, codex.read), (qwen_code.recognises, qwen_code.read),
     (gemini_cli.recognises, gemini_cli.read), (claude_code.recognises, claude_code.read),
     (readroom_ledger.recognises, readroom_ledger.read), (openai_agents.recognises, openai_agents.read),
-    (otel.recognises, otel.read),
+    (otel.recognises, otel.read), (copilot_cli.recognises, copilot_cli.read), (pi.recognises, pi.read),
 )  # fmt: skip
 """Chosen by the keys of a line; the narrower formats first."""
 
@@ -226,9 +254,13 @@ def _of_lines(path: Path, reader: LineReader, bounds: Bounds) -> Iterator[Event]
 def _with_place(
     path: Path, reader: LineReader, lines: Iterable[Line | Skipped], bounds: Bounds
 ) -> Iterator[Event]:
-    """The events of lines; Gemini CLI keeps the folder of a session in a file next to the record."""
+    """The events of lines. Some clients have the folder or the id of a session in names near the record."""
     if reader is gemini_cli.read:
         return gemini_cli.read(lines, bounds, path.parent.name, gemini_cli.project_root(path))
+    if reader is copilot_cli.read:
+        return copilot_cli.read(lines, bounds, path.parent.name)
+    if reader is pi.read:
+        return pi.read(lines, bounds, path.stem)
     return reader(lines, bounds)
 
 
@@ -259,6 +291,8 @@ def _as_document(path: Path, bounds: Bounds) -> Iterator[Event] | None:
             return swe_agent.read_mini(_elements(path, bounds), path.stem.removesuffix(".traj"))
         if element.key == "trajectory":
             return swe_agent.read_trajectory(_elements(path, bounds), path.stem)
+        if continue_cli.is_entry(element):
+            return continue_cli.read(_elements(path, bounds), path)
         if element.key == "samples" and "messages" in as_object(element.value):
             from readroom.lens.records import inspect_logs
 

@@ -50,7 +50,7 @@ def read(path: Path, bounds: Bounds) -> Iterator[Event]:
     """The events of every sample in a log."""
     with path.open("rb") as stream:
         try:
-            archive = open_zip(_Log(stream, path.stat().st_size))
+            archive = open_zip(_Log(stream, path.stat().st_size), lambda: None)
         except BadContainer as error:
             raise NotReadable(f"not a zip that can be read: {error.problem}") from error
         except OSError as error:

@@ -1,5 +1,7 @@
 """opencode: `~/.local/share/opencode/opencode.db`, or before version 1.2 a file for each message and part.
 
+Kilo CLI is made from it: `~/.local/share/kilo/kilo.db` has the same tables, and one of its own.
+
 The database has the tables `session`, `message` and `part` (JSON in `data`); the files are
 `storage/session/PROJECT/*`, `storage/message/SESSION/*` and `storage/part/MESSAGE/*`.
 
@@ -19,7 +21,7 @@ from pathlib import Path
 
 from readroom.lens.limits import RECORD_LINE_BYTES, RECORDS_FOUND, Bounds
 from readroom.lens.records import events
-from readroom.lens.records.sqlite import columns, opened, row_of
+from readroom.lens.records.sqlite import columns, opened, row_of, tables
 from readroom.lens.records.stream import sibling_bytes
 from readroom.lens.records.values import (
     NotReadable,
@@ -35,6 +37,7 @@ from readroom.lens.records.values import (
 )
 
 NAME = "opencode"
+_KILO, _KILOS_TABLE = "Kilo CLI", "kilo_board"
 TABLES = {"session", "message", "part"}
 _SILENT = frozenset(
     {"step-start", "step-finish", "patch", "snapshot", "reasoning", "agent", "retry", "subtask", "file"}
@@ -46,7 +49,8 @@ def read(path: Path, _bounds: Bounds) -> Iterator[events.Event]:
     """The events of every session in the database, one session after the other."""
     with opened(path) as connection:
         known = columns(connection, "session")
-        wanted = [name for name in _OF_SESSION if name in known]
+        name = _KILO if _KILOS_TABLE in tables(connection) else NAME
+        wanted = [column for column in _OF_SESSION if column in known]
         # Row by row: a database may hold any number of sessions, with names of any length.
         for (row,) in connection.execute("SELECT rowid FROM session ORDER BY rowid"):
             session = row_of(connection, "session", wanted, row)
@@ -55,7 +59,8 @@ def read(path: Path, _bounds: Bounds) -> Iterator[events.Event]:
                 yield events.Skipped(f"session in row {row}", "its id is not text, or too long")
                 continue
             version, folder, parent = texts_of(session, "version", "directory", "parent_id")
-            yield events.Opened(id, NAME, version, folder, parent, time=time_of(session.get("time_created")))
+            time = time_of(session.get("time_created"))
+            yield events.Opened(id, name, version, folder, parent, time=time)
             try:
                 yield from _session(connection, id)
             except (sqlite3.DataError, MemoryError):  # too much for a value, or for all of them

@@ -2,7 +2,9 @@
 
 A call is an `execute_tool` span with arguments and result as attributes; an answer is a span with a count of
 input tokens. Results that no such span carries are taken from the messages of the next request
-(`gen_ai.input.messages`, each with `parts`). A session is the spans of one `gen_ai.conversation.id` or trace.
+(`gen_ai.input.messages`, each with `parts`). A session is the spans of one `gen_ai.conversation.id` or trace;
+the spans directly below an agent that a tool or an agent started are a session of their own. The usage of an
+`invoke_agent` span is the sum of its answers, and not counted again.
 """
 
 from __future__ import annotations
@@ -65,6 +67,24 @@ def _spans(entry: Object) -> Iterator[Object]:
             yield from objects(scope.get("spans"))
 
 
+_NAME_OF_OPERATION = "gen_ai.operation.name"
+_AGENT = "invoke_agent"
+_STARTERS = (_AGENT, "execute_tool")
+_INITIATOR = "github.copilot.initiator"
+
+
+def _operation(span: Object) -> str:
+    return as_text(_attributes(span.get("attributes")).get(_NAME_OF_OPERATION))
+
+
+def _id_of(span: Object) -> str:
+    return as_text(span.get("spanId") or span.get("span_id") or as_object(span.get("context")).get("span_id"))
+
+
+def _parent(span: Object) -> str:
+    return as_text(span.get("parentSpanId") or span.get("parent_id"))
+
+
 class _SpanReader:
     """The opened sessions, and the calls and results seen."""
 
@@ -73,9 +93,16 @@ class _SpanReader:
         self._opened = Remembered[None](bounds.ids)
         self._called = Remembered[None](bounds.ids)
         self._returned = Remembered[None](bounds.ids)
+        self._agents = Remembered[None](bounds.sessions)
+        self._failed = Remembered[None](bounds.ids)
 
     def events(self, entry: Object, _number: int) -> Iterator[Event]:
-        for span in sorted(_spans(entry), key=lambda span: as_text(span.get("startTimeUnixNano")).rjust(24)):
+        spans = sorted(_spans(entry), key=lambda span: as_text(span.get("startTimeUnixNano")).rjust(24))
+        starters = {_id_of(span) for span in spans if _operation(span) in _STARTERS}
+        for span in spans:
+            if _operation(span) == _AGENT and _parent(span) in starters:
+                self._agents.put(_id_of(span), None)
+        for span in spans:
             yield from self._span(span)
 
     def _span(self, span: Object) -> Iterator[Event]:
@@ -85,13 +112,20 @@ class _SpanReader:
         session = as_text(attributes.get("gen_ai.conversation.id")) or trace or "unnamed"
         started = time_of(span.get("startTimeUnixNano") or span.get("start_time"))
         ended = time_of(span.get("endTimeUnixNano") or span.get("end_time"))
-        id = as_text(span.get("spanId") or span.get("span_id") or context.get("span_id"))
+        id = _id_of(span)
         if not any(key.startswith("gen_ai.") for key in attributes):
             return
+        operation = attributes.get(_NAME_OF_OPERATION)
+        if operation == _AGENT:
+            return
+        agent, parent = _parent(span), ""
+        if agent and attributes.get(_INITIATOR) == "sub-agent":
+            self._agents.put(agent, None)  # the span of the agent itself ends later, maybe in another line
+        if agent in self._agents:
+            session, parent = f"{session}/{agent}", session
         if session not in self._opened:
             self._opened.put(session, None)
-            yield Opened(session, NAME, time=started)
-        operation = attributes.get("gen_ai.operation.name")
+            yield Opened(session, NAME, parent=parent, time=started)
         if operation == "execute_tool" or "gen_ai.tool.call.id" in attributes:
             yield from self._tool(span, attributes, session, id, started, ended)
         elif "gen_ai.usage.input_tokens" in attributes or operation in ("chat", "generate_content"):
@@ -118,11 +152,15 @@ class _SpanReader:
             arguments = as_arguments(attributes.get("gen_ai.tool.call.arguments"))
             yield Called(session, call, as_text(attributes.get("gen_ai.tool.name")), arguments, started)
         result = attributes.get("gen_ai.tool.call.result")
+        state = as_object(span.get("status")).get("code")
+        failed = state in (2, "STATUS_CODE_ERROR", "ERROR") or "error.type" in attributes
+        if failed:
+            self._failed.put(f"{session}\0{call}", None)  # its text may come with the next request
         if result is not None and self._is_new(self._returned, session, call):
             text, images = _result(result)
-            code = as_object(span.get("status")).get("code")
-            failed = code in (2, "STATUS_CODE_ERROR", "ERROR") or "error.type" in attributes
-            yield Returned(session, call, text, failed or None, images, ended)
+            code = _number(attributes.get("process.exit.code"))
+            exit_code = code if type(code) is int else None
+            yield Returned(session, call, text, failed or None, images, ended, exit_code=exit_code)
 
     def _answer(self, attributes: Object, session: str, id: str, started: str) -> Iterator[Event]:
         for message in objects(_json(attributes.get("gen_ai.input.messages"))):
@@ -144,7 +182,8 @@ class _SpanReader:
                 yield Called(session, id, as_text(part.get("name")), arguments, started)
             elif kind == "tool_call_response" and self._is_new(self._returned, session, id):
                 text, images = _result(part.get("result", part.get("response")))
-                yield Returned(session, id, text, None, images, started)
+                failed = f"{session}\0{id}" in self._failed
+                yield Returned(session, id, text, failed or None, images, started)
             elif kind == "text" and started and message.get("role") == "assistant":
                 yield Wrote(session, as_text(part.get("content")))
 

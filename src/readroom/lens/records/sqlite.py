@@ -76,11 +76,29 @@ def _load_schema(connection: sqlite3.Connection) -> None:
     # SQLite finds a name by walking chains: the time for a schema grows with the square of its tables.
     _allow(connection, RECORD_DATABASE_SCHEMA_STEPS, _SCHEMA_STEPS_AT_ONCE)
     try:
-        connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
+        try:
+            connection.execute(_ANY_TABLE).fetchone()
+        except sqlite3.DatabaseError as error:
+            if _UNTRUSTED not in str(error):
+                raise
+            _load_expressions(connection)
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
             raise NotReadable("a database with too many tables") from error
         raise
+
+
+_ANY_TABLE = "SELECT 1 FROM sqlite_schema LIMIT 1"
+_UNTRUSTED = "unsafe use of "
+
+
+def _load_expressions(connection: sqlite3.Connection) -> None:
+    """Load a schema with indexes over functions of JSON, which SQLite refuses if it is not trusted.
+
+    A query that only reads calls a function of the schema for a computed column: `tables` leaves these out.
+    """
+    connection.execute("PRAGMA trusted_schema = ON")
+    connection.execute(_ANY_TABLE).fetchone()
 
 
 def _allow(connection: sqlite3.Connection, steps: int, at_once: int) -> None:
@@ -110,11 +128,15 @@ def row_of(connection: sqlite3.Connection, table: str, wanted: list[str], row: i
 
 
 def tables(connection: sqlite3.Connection) -> set[str]:
-    """The names of real tables, without views and virtual tables."""
+    """The names of real tables, without views, virtual tables, and tables with computed columns."""
     rows = connection.execute(
-        "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
+        "SELECT name FROM sqlite_schema AS one WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' "
+        f"AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(one.name) WHERE hidden = {_COMPUTED})"
     )
     return {str(name) for (name,) in rows}
+
+
+_COMPUTED = 2
 
 
 def columns(connection: sqlite3.Connection, table: str) -> set[str]:

@@ -161,6 +161,7 @@ FITTING: Mapping[str, Fit] = {
     "Qwen Code": Fit("inspect_agents", "`read_file` with `file_path`, `offset` from 0 and `limit`"),
     "Inspect AI": Fit("inspect_agents", "made for it"),
     "opencode": Fit("opencode", "made for it"),
+    "Kilo CLI": Fit("opencode", "made from opencode, with its tools"),
     "Codex": Fit("rnd", "text exactly as in the file, without numbers, as `cat` and `sed -n` print it"),
     "SWE-agent": Fit("everruns", "a window of a file with numbered lines"),
 }

@@ -21,6 +21,7 @@ from readroom.lens.limits import FILES_LISTED
 from readroom.lens.money import PriceList, released
 from readroom.lens.normal_form import CUT_AWAY, Call, Replayed, Session, SkippedPart, counted
 from readroom.lens.records import EMPTY
+from readroom.lens.report.courses import Courses, found_by
 from readroom.lens.report.spending import Spending
 from readroom.lens.sessions import Audited
 
@@ -98,7 +99,9 @@ _ID_CHARS = 7
 """The fewest characters of an id of a session, as git shows of a commit."""
 
 _SESSIONS_NAMED = 100_000
-"""Sessions whose ids are compared, and whose clients are remembered."""
+"""Sessions whose ids are compared, and whose clients and titles are remembered."""
+
+_UNNAMED = ("", "")
 
 
 class Totals:
@@ -106,6 +109,9 @@ class Totals:
 
     def __init__(self, prices: PriceList | None = None) -> None:
         self.spending = Spending(prices or released())
+        self.courses = Courses()
+        self.words: dict[str, str] = {}
+        """By listed session: files, tools, commands and findings by which a page finds it, one a line."""
         self.sessions = 0
         self.agents = 0
         self.calls = 0
@@ -122,7 +128,7 @@ class Totals:
         self.cut = 0
         self.records = 0
         self._record = ""
-        self._clients: dict[str, str] = {}
+        self._named: dict[str, tuple[str, str]] = {}
         self._sorted: list[str] | None = None
         self.clients: dict[str, Spent] = {}
         self.tools: dict[str, Spent] = {}
@@ -158,11 +164,12 @@ class Totals:
             self.copies += 1
             if not part.turns and not part.calls:
                 return
-        if len(self._clients) < _SESSIONS_NAMED:
-            self._clients[part.session.session] = part.session.client
+        if len(self._named) < _SESSIONS_NAMED:
+            self._named[part.session.session] = (part.session.client, part.session.title)
             self._sorted = None
-        self._session(part.session)
+        self._session(part)
         self.spending.add(part)
+        self.courses.add(part)
         lines = _lines_of_several(part)
         for call in part.calls:
             carried = call.tokens * call.sent_in_requests
@@ -189,7 +196,8 @@ class Totals:
         for kind in kinds:
             self.kinds[kind].sessions += 1
 
-    def _session(self, session: Session) -> None:
+    def _session(self, part: Audited) -> None:
+        session = part.session
         self.sessions += 1
         self.agents += bool(session.parent)
         self.exact = session.tokens_exact
@@ -202,22 +210,33 @@ class Totals:
             client = self.clients.setdefault(session.client, Spent())
             _add(client, session, "calls", "carried_tokens", "errors")
             client.tokens += session.result_tokens
-        self._keep(self._sessions, session.carried_tokens, session, SESSIONS_LISTED)
+        left = self._keep(self._sessions, session.carried_tokens, session, SESSIONS_LISTED)
+        if left is not session:
+            self.words[session.session] = found_by(part, self.courses.harmless)
+            if left is not None:
+                self.words.pop(left.session, None)
 
-    def _keep(self, heap: list[tuple[int, int, T]], weight: int, item: T, most: int) -> None:
+    def _keep(self, heap: list[tuple[int, int, T]], weight: int, item: T, most: int) -> T | None:
+        """Keep it if it is among the most expensive; returns what is not, or no longer."""
         self._order -= 1
-        push = heapq.heappush if len(heap) < most else heapq.heappushpop
-        push(heap, (weight, self._order, item))
+        if len(heap) < most:
+            heapq.heappush(heap, (weight, self._order, item))
+            return None
+        return heapq.heappushpop(heap, (weight, self._order, item))[2]
 
     def called(self, session: str) -> str:
         """A session in a line: its client, and the first characters of its id that make it unique."""
         if self._sorted is None:
-            self._sorted = sorted(self._clients)
+            self._sorted = sorted(self._named)
         at = bisect_left(self._sorted, session)
         near = [one for one in self._sorted[max(0, at - 1) : at + 2] if one != session]
         most = max([_ID_CHARS, *(_alike(session, one) + 1 for one in near)])
         name = session if len(session) <= most else f"{session[:most]}…"
-        return f"{self._clients.get(session, '')} {name}".lstrip()
+        return f"{self._named.get(session, _UNNAMED)[0]} {name}".lstrip()
+
+    def title(self, session: str) -> str:
+        """The first prompt of a session; empty where it is not known."""
+        return self._named.get(session, _UNNAMED)[1]
 
     def dearest_sessions(self) -> list[Session]:
         """The most expensive sessions, in order."""

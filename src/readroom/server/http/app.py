@@ -24,7 +24,7 @@ from readroom.core.values import Reply
 from readroom.mcp.access import Access
 from readroom.mcp.calls import Calls, Failed
 from readroom.mcp.server import Server
-from readroom.server.http import coder, gate, history, openapi
+from readroom.server.http import card, coder, gate, history, openapi
 from readroom.server.http.access_log import Exchange, Metrics
 from readroom.server.http.asking import Ask, here
 from readroom.server.http.awaiting import called, noted
@@ -56,6 +56,8 @@ def inside(
     state: SharedState | None = None,
     records: SharedState | None = None,
     ask: Ask = here,
+    public_url: str | None = None,
+    open_to_all: bool = False,
 ) -> ASGIApp:
     """The application behind the gate.
 
@@ -70,6 +72,8 @@ def inside(
         state: State shared with other processes of the same server; None if this one is alone.
         records: Keeps what outlives this process; None if nothing does.
         ask: Runs work that may block.
+        public_url: The address for clients elsewhere, which publishes a server card; None publishes nothing.
+        open_to_all: No request needs a token.
     """
     tools = Tools(calls)
     server = Server(
@@ -91,6 +95,8 @@ def inside(
         Route(PATH, tools, methods=["POST"]),
         *coder.routes(calls, records),
     ]
+    if public_url is not None:
+        routes += card.routes(server.card, public_url, token=not open_to_all)
     router = Starlette(routes=routes, exception_handlers={HTTPException: _unrouted})
     router.router.redirect_slashes = False  # one address per resource
     if state is None:

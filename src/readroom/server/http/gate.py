@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from functools import cache, lru_cache
 from http import HTTPStatus
@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from readroom.core import errors
-from readroom.core.caller import Caller, conversation, trace_of
+from readroom.core.caller import HTTP_FACE, Caller, conversation, trace_of, vendors_of
 from readroom.core.contracts import NAMES, contract
 from readroom.core.limits import SERVE_CALL_S
 from readroom.mcp.access import Access
@@ -63,7 +63,7 @@ _WORDS = frozenset(
         *("api", "v0", "ui", "static", "sign-in", "sign-out", "session", "calls", "call", "files", "file"),
         *("map", "findings", "ledger", "verify", "processes", "start", "list", "output", "signal"),
         *("tool-calls", "cancel", "history", "change", "diff", "undo", "forget"),
-        *("review", "accept", "reject"),
+        *("review", "accept", "reject", "server-card", ".well-known", "ai-catalog.json"),
     )
 )
 _DEEPEST = 6
@@ -171,8 +171,10 @@ class Gate:
         rates: Rates,
         metrics: Metrics,
         refusals: Refusals,
+        public: Collection[str] = (),
     ) -> None:
-        """Guard the application `inner`."""
+        """Guard the application `inner`; `public` are addresses that every page on the web may read."""
+        self._public = public
         self._inner = inner
         self._workspaces = workspaces
         self._names = frozenset(workspaces.names(None))
@@ -238,6 +240,10 @@ class Gate:
         if scope["path"].rstrip("/") in _OPEN:
             self._rates.health(exchange.address)
             self._hosts.check(_headers(scope))
+            return {**scope, "path": checked(scope)}
+        if scope["path"].rstrip("/") in self._public:
+            self._rates.health(exchange.address)
+            self._hosts.check_name(_headers(scope))
             return {**scope, "path": checked(scope)}
         # Clients behind a proxy share its address: holders of a valid token are counted by token.
         presented = _presented(scope)
@@ -329,8 +335,9 @@ class Gate:
             exchange.agent,
             session,
             exchange.token,
-            "http",
+            HTTP_FACE,
             traceparent=trace,
+            tracestate=vendors_of(headers.get(b"tracestate", b"").decode("latin-1")) if trace else "",
             sees_others=_is_whole(grant),
         )
         access = Access(workspace, "", None if grant is None else grant.tools, caller, SERVE_CALL_S)

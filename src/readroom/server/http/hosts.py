@@ -48,12 +48,17 @@ class Hosts:
 
     def check(self, headers: Mapping[bytes, bytes]) -> None:
         """Raises NotThisHost or WrongOrigin for a request to, or from, another host."""
-        host = headers.get(b"host", b"").decode("latin-1")
-        if self._named and not self._known(host):
-            raise NotThisHost(host)
+        host = self.check_name(headers)
         origin = headers.get(b"origin", b"").decode("latin-1")
         if b"origin" in headers and not self._is_ours(origin.lower(), host.lower()):
             raise WrongOrigin(origin)
+
+    def check_name(self, headers: Mapping[bytes, bytes]) -> str:
+        """The host that a request names, from whatever page it comes. Raises NotThisHost."""
+        host = headers.get(b"host", b"").decode("latin-1")
+        if self._named and not self._known(host):
+            raise NotThisHost(host)
+        return host
 
     def _known(self, host: str) -> bool:
         try:

@@ -17,7 +17,7 @@ from typing import final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.core.caller import Caller, conversation
+from readroom.core.caller import HTTP_FACE, Caller, conversation
 from readroom.core.session.journal import Entry
 from readroom.core.values import Fact
 from readroom.server.http.access_log import Exchange
@@ -29,7 +29,7 @@ from readroom.server.http.workspaces import Workspaces
 # Pure; the owner says when an interval ends.
 # -----------------------------------------------------------------------------
 
-NOBODY = Caller(face="http")
+NOBODY = Caller(face=HTTP_FACE)
 
 
 class Refusal(Struct, frozen=True):

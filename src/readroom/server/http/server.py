@@ -35,6 +35,7 @@ from readroom.server.admission import Admission, Keys
 from readroom.server.http.access_log import LOG, Metrics
 from readroom.server.http.app import LazyDashboard, PagesOnly, inside
 from readroom.server.http.asking import Ask, QueryThreads, here
+from readroom.server.http.card import PUBLIC, host_of
 from readroom.server.http.gate import Gate
 from readroom.server.http.hosts import Hosts
 from readroom.server.http.protocol import Protocol
@@ -292,15 +293,18 @@ def serve_http(
             state=shared,
             records=served.state,
             ask=ask,
+            public_url=serving.public_url,
+            open_to_all=serving.auth == "open",
         )
     gate = Gate(
         app,
         workspaces=workspaces,
         sign_in=sign_in,
-        hosts=Hosts(serving.hosts, serving.origins, loopback=loopback, named=served.named),
+        hosts=Hosts(_hosts(serving), serving.origins, loopback=loopback, named=served.named),
         rates=rates,
         metrics=metrics,
         refusals=refusals,
+        public=() if served.pages_only or serving.public_url is None else PUBLIC,
     )
     threshold = gc.get_threshold()
     try:
@@ -318,6 +322,12 @@ def serve_http(
         refusals.close()
         ask.close()
         workspaces.close()
+
+
+def _hosts(serving: Serving) -> Sequence[str]:
+    """The names that clients may use: those that the operator has listed, and that of the public address."""
+    public = () if serving.public_url is None else (host_of(serving.public_url).lower(),)
+    return (*serving.hosts, *public)
 
 
 SERVE_DESCRIPTORS = 4096

@@ -132,8 +132,8 @@ class ContainerWorld:
         data: bytes = self.outside.download_blob(path).readall()
         return data
 
-    def opened(self, address: BucketAddress) -> BucketStore:
-        return BucketStore(address, variables={_STRING: said(self.proxy.address)})
+    def opened(self, address: BucketAddress, **how: Any) -> BucketStore:
+        return BucketStore(address, variables={_STRING: said(self.proxy.address)}, **how)
 
     def keys(self) -> list[str]:
         return [blob.name for blob in self.outside.list_blobs()]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from readroom.core import errors
 from readroom.core.values.changes import ABSENT
 from readroom.core.workspace import Workspace
 from tests.core.stores.bucket.servers import Seen, needs_moto
@@ -104,16 +105,16 @@ REFUSED: dict[str, Callable[[Workspace, str], Any]] = {
             for path in ("a.txt", "b.txt")
         ]
     ),
-    "move": lambda workspace, known: workspace.change(
-        [{"action": "move", "path": "a.txt", "to": "c.txt", "expected_hash": known}]
+    "move of a folder": lambda workspace, known: workspace.change(
+        [{"action": "move", "path": "d", "to": "e", "entries": 2}]
     ),
-    "folder": lambda workspace, known: workspace.change([{"action": "delete", "path": "d", "entries": 1}]),
+    "folder": lambda workspace, known: workspace.change([{"action": "delete", "path": "d", "entries": 2}]),
 }
 
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_is_no_single_step_is_refused_and_changes_nothing(what: str, world: BucketWorld) -> None:
-    for path in ("a.txt", "b.txt", "d/e.txt"):
+    for path in ("a.txt", "b.txt", "d/e.txt", "d/f.txt"):
         world.file(path, b"one\n")
     before = world.keys()
     with opened(world.store) as workspace:
@@ -133,6 +134,62 @@ def test_one_file_is_deleted_in_the_state_that_was_seen(world: BucketWorld) -> N
         known = hash_of(workspace, "a.txt")
         workspace.change([{"action": "delete", "path": "a.txt", "expected_hash": known}])
     assert world.keys() == []
+
+
+def test_a_folder_of_one_object_goes_and_comes_back(world: BucketWorld) -> None:
+    world.file("a.txt", b"one\n")
+    world.file("d/e/f.txt", b"one\n")
+    with Workspace(world.address) as workspace:
+        workspace.change([{"action": "delete", "path": "d", "entries": 2}])
+        assert world.keys() == ["a.txt"]
+        workspace.change([{"action": "mkdir", "path": "new/inner"}])
+        assert world.keys() == ["a.txt", "new/inner/"]
+        workspace.change([{"action": "delete", "path": "new", "entries": 1}])
+        assert world.keys() == ["a.txt"]
+        for change, left in ((3, ["a.txt", "new/inner/"]), (2, ["a.txt"]), (1, ["a.txt", "d/e/f.txt"])):
+            workspace.undo(change=change)
+            assert world.keys() == left
+    assert world.read("d/e/f.txt") == b"one\n"
+
+
+def test_an_undo_takes_a_new_file_back_and_its_folders_unless_others_are_in_them(world: BucketWorld) -> None:
+    with Workspace(world.address) as workspace:
+        for name in ("new/er/a.txt", "newer/a.txt"):
+            workspace.write(name, "mine\n", ABSENT)
+        world.file("newer/b.txt", b"theirs\n")
+        workspace.undo(path="new/er/a.txt")
+        workspace.undo(path="newer/a.txt")
+        assert world.keys() == ["newer/b.txt"]
+        with pytest.raises(errors.NotFound):
+            workspace.list("new")
+
+
+def test_what_is_put_into_a_folder_while_it_is_taken_back_stays(world: BucketWorld) -> None:
+    with Workspace(world.address) as workspace:
+        workspace.write("new/a.txt", "mine\n", ABSENT)
+
+        def between(seen: Seen) -> None:
+            if seen.method == "DELETE":
+                world.proxy.fault = None
+                world.file("new/a.txt", b"theirs\n")
+
+        world.proxy.fault = between
+        with pytest.raises(errors.ChangedSince):
+            workspace.undo(path="new/a.txt")
+    assert world.read("new/a.txt") == b"theirs\n"
+
+
+def test_several_changes_are_taken_back_one_by_one(world: BucketWorld) -> None:
+    world.file("a.txt", b"one\n")
+    with Workspace(world.address) as workspace:
+        workspace.edit("a.txt", hash_of(workspace, "a.txt"), [{"old_text": "one", "new_text": "two"}])
+        workspace.write("new/b.txt", "mine\n", ABSENT)
+        workspace.change(
+            [{"action": "delete", "path": "a.txt", "expected_hash": hash_of(workspace, "a.txt")}]
+        )
+        workspace.undo(since="1h")
+    assert world.keys() == ["a.txt"]
+    assert world.read("a.txt") == b"one\n"
 
 
 def test_an_undo_puts_back_what_was_there(world: BucketWorld) -> None:

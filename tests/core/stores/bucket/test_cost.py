@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,12 +16,12 @@ from readroom.core.paths import WorkPath
 from readroom.core.policy.rules import denials
 from readroom.core.stores import spending
 from readroom.core.stores.bucket import names
-from readroom.core.stores.bucket.address import BucketAddress
+from readroom.core.stores.bucket.address import BucketAddress, parsed
 from readroom.core.stores.bucket.folder import BucketFolder
 from readroom.core.stores.bucket.store import BucketStore
 from readroom.core.values import Reply
 from readroom.core.workspace import Workspace
-from tests.core.stores.bucket.servers import Huge, needs_botocore
+from tests.core.stores.bucket.servers import Huge, Seen, needs_botocore
 from tests.core.stores.bucket.worlds import BucketWorld, keys_of_tests
 
 LINES = 160 * 1024 * 1024
@@ -158,3 +158,48 @@ def test_an_order_that_pages_cannot_follow_is_refused_and_nothing_is_lost_silent
     arguments: tuple[Any, ...] = (client, 1, "", WorkPath("."), pages[0], None, None)
     with pytest.raises(StoreFailed, match="order"):
         list(BucketFolder(*arguments).in_order())
+
+
+CALLS: dict[str, Callable[[Workspace], Reply]] = {
+    "by path": lambda workspace: workspace.grep("lands", path="notes"),
+    "by age": lambda workspace: workspace.grep("lands", path="notes", sort="mtime"),
+    "by relevance": lambda workspace: workspace.grep("lands", path="notes", sort="relevance"),
+    "a ranking": lambda workspace: workspace.find("heron lands", path="notes"),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_the_cost_that_is_told_is_the_cost_and_each_object_is_fetched_once(
+    call: str, world: BucketWorld
+) -> None:
+    for number in range(30):
+        world.file(f"notes/{number:04}.md", b"a heron lands\n" if number % 3 else b"hay\n")
+    with opened(world.store) as workspace:
+        for _ in range(2):  # a conversation that has seen the files asks for no more
+            world.proxy.seen.clear()
+            reply = CALLS[call](workspace)
+            assert len(facts(reply)["files"]) > 5, reply.text
+            seen = world.proxy.seen
+            assert f"({len(seen)} requests and " in reply.text
+            assert len(seen) <= 40
+            assert sum(".md" in one.path for one in seen) <= 30
+
+
+def test_a_file_that_was_replaced_after_it_was_shown_is_news(world: BucketWorld) -> None:
+    """Its version is the one that was shown, not one that came while the call went on."""
+    world.file("a.md", b"a heron lands\n")
+    world.file("b.md", b"a heron lands\n")
+    times = [0.0]
+    store = world.opened(parsed(world.address), clock=lambda: times[0])
+    with opened(store) as workspace:
+
+        def replaced(seen: Seen) -> None:
+            if "b.md" in seen.path:
+                world.proxy.fault = None
+                world.file("a.md", b"another bird\n")
+
+        world.proxy.fault = replaced
+        assert "a.md" in workspace.grep("lands").text
+        assert world.proxy.fault is None
+        times[0] += 60.0
+        assert "a.md" in workspace.read("b.md").text

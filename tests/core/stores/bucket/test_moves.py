@@ -1,4 +1,4 @@
-"""Files that move between a folder and a bucket: copied there with the hash, then removed here with it."""
+"""Files that move within a bucket, and between a folder and one: put there, then removed here."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from readroom.core.stores.bucket import single
 from readroom.core.values import Reply
 from readroom.core.workspace import Workspace
 from tests.core.stores.bucket.servers import Seen
@@ -145,3 +146,162 @@ def test_the_advice_for_what_is_refused_can_be_followed_word_for_word(
     assert not changed(both, gone, {"action": "mkdir", "path": "d"}).is_error
     assert [path.name for path in root.iterdir()] == ["d"]
     assert world.read("a.txt") == b"one\r\ntwo"
+
+
+# --- within a bucket ---------------------------------------------------------------------------
+
+
+@pytest.fixture(name="alone")
+def _alone(world: BucketWorld) -> Iterator[Workspace]:
+    world.file("a.txt", b"one\n", kind="text/x-notes", by="us")
+    with Workspace(world.address) as workspace:
+        yield workspace
+
+
+def moved_error(workspace: Workspace, to: str = "c.txt") -> str:
+    code: str = facts(move(workspace, "a.txt", to))["error"]["code"]
+    return code
+
+
+def test_a_file_moves_within_a_bucket_and_back_with_one_undo(alone: Workspace, world: BucketWorld) -> None:
+    known = hash_of(alone, "a.txt")
+    world.proxy.seen.clear()
+    reply = changed(alone, {"action": "move", "path": "a.txt", "to": "new/er/c.txt", "expected_hash": known})
+    assert not reply.is_error, reply.text
+    put, removal = [seen for seen in world.proxy.seen if seen.method in ("PUT", "DELETE")]
+    assert (put.if_none_match, bool(removal.if_match)) == ("*", True)
+    assert world.keys() == ["new/er/c.txt"]
+    there = world.about("new/er/c.txt")
+    assert (world.read("new/er/c.txt"), there["ContentType"], there["Metadata"]) == (
+        b"one\n",
+        "text/x-notes",
+        {"by": "us"},
+    )
+    alone.undo(change=1)
+    assert world.keys() == ["a.txt"]
+    alone.undo(change=2)
+    assert world.keys() == ["new/er/c.txt"]
+    assert world.read("new/er/c.txt") == b"one\n"
+
+
+def test_an_empty_file_moves_and_a_plan_of_it_does_not(alone: Workspace, world: BucketWorld) -> None:
+    world.file("empty")
+    change = {"action": "move", "path": "empty", "to": "e/f", "expected_hash": hash_of(alone, "empty")}
+    assert not changed(alone, change, dry_run=True).is_error
+    assert world.keys() == ["a.txt", "empty"]
+    assert not changed(alone, change).is_error
+    assert world.keys() == ["a.txt", "e/f"]
+
+
+@pytest.mark.parametrize("at", ["GET", "PUT", "DELETE"])
+def test_what_is_written_during_a_move_stays_under_its_name(
+    at: str, alone: Workspace, world: BucketWorld
+) -> None:
+    known = hash_of(alone, "a.txt")
+
+    def between(seen: Seen) -> None:
+        if seen.method == at:
+            world.proxy.fault = None
+            world.file("a.txt", b"two\n")
+
+    world.proxy.fault = between
+    reply = changed(alone, {"action": "move", "path": "a.txt", "to": "c.txt", "expected_hash": known})
+    assert facts(reply)["error"]["code"] == "stale", reply.text
+    assert world.keys() == ["a.txt"]
+    assert world.read("a.txt") == b"two\n"
+
+
+def test_a_name_that_another_writer_takes_in_the_last_moment_is_theirs(
+    alone: Workspace, world: BucketWorld
+) -> None:
+    def between(seen: Seen) -> None:
+        if seen.method == "PUT":
+            world.proxy.fault = None
+            world.file("c.txt", b"theirs\n")
+
+    known = hash_of(alone, "a.txt")
+    world.proxy.fault = between
+    reply = changed(alone, {"action": "move", "path": "a.txt", "to": "c.txt", "expected_hash": known})
+    assert facts(reply)["error"]["code"] == "taken", reply.text
+    assert (world.read("a.txt"), world.read("c.txt")) == (b"one\n", b"theirs\n")
+
+
+@pytest.mark.parametrize("refused", [1, 2])
+def test_an_old_name_that_cannot_be_removed_keeps_the_file_or_both_are_named(
+    refused: int, alone: Workspace, world: BucketWorld
+) -> None:
+    known = hash_of(alone, "a.txt")
+    removals: list[Seen] = []
+
+    def forbid(seen: Seen) -> int | None:
+        removals.extend([seen] if seen.method == "DELETE" else [])
+        return 403 if seen.method == "DELETE" and len(removals) <= refused else None
+
+    world.proxy.fault = forbid
+    reply = changed(alone, {"action": "move", "path": "a.txt", "to": "c.txt", "expected_hash": known})
+    assert reply.is_error
+    if refused == 1:
+        assert "s3:DeleteObject" in reply.text or "Blob Data Contributor" in reply.text
+        assert world.keys() == ["a.txt"]
+    else:
+        assert "it is at c.txt now" in reply.text
+        assert world.keys() == ["a.txt", "c.txt"]
+
+
+@pytest.mark.parametrize("made", [True, False])
+@pytest.mark.parametrize("to", ["c.txt", "B/c.txt"])
+def test_a_removal_without_an_answer_never_costs_both(
+    to: str, made: bool, world: BucketWorld, tmp_path: Path
+) -> None:
+    """The server removes the old name and nobody hears of it, or it may still do so later."""
+    world.file("a.txt", b"one\n")
+    (tmp_path / "b").mkdir()
+    address = f"B={tmp_path / 'b'}"
+    with Workspace(world.address, *([address] if to.startswith("B/") else [])) as workspace:
+        known = hash_of(workspace, "a.txt")
+
+        def lose(seen: Seen) -> str | None:
+            if seen.method != "DELETE" or "a.txt" not in seen.path:
+                return None
+            if made:
+                world.delete("a.txt")
+            return "reset"
+
+        world.proxy.fault = lose
+        reply = changed(workspace, {"action": "move", "path": "a.txt", "to": to, "expected_hash": known})
+    there = (tmp_path / "b/c.txt").read_bytes() if to.startswith("B/") else world.read("c.txt")
+    assert there == b"one\n"
+    assert reply.is_error is not made
+    assert made or "c.txt" in reply.text
+    assert world.keys().count("a.txt") == (not made)
+
+
+def test_a_removal_whose_first_answer_was_lost_is_made(world: BucketWorld) -> None:
+    world.file("a.txt", b"one\n")
+    lost: list[Seen] = []
+
+    def lose(seen: Seen) -> str | None:
+        if seen.method != "DELETE" or lost:
+            return None
+        lost.append(seen)
+        world.delete("a.txt")
+        return "reset"
+
+    with Workspace(world.address) as workspace:
+        gone = {"action": "delete", "path": "a.txt", "expected_hash": hash_of(workspace, "a.txt")}
+        world.proxy.fault = lose
+        reply = changed(workspace, gone)
+        assert lost
+        assert not reply.is_error, reply.text
+        workspace.undo(change=1)
+    assert world.read("a.txt") == b"one\n"
+
+
+def test_what_is_too_large_or_tagged_or_taken_is_not_moved(
+    alone: Workspace, world: BucketWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.file("c.txt", b"taken\n")
+    assert moved_error(alone) == "taken"
+    monkeypatch.setattr(single, "PUT_BYTES", 2)
+    assert moved_error(alone, "d.txt") == "bucket_cannot"
+    assert world.keys() == ["a.txt", "c.txt"]

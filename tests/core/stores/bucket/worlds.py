@@ -60,8 +60,8 @@ class BucketWorld:
         data: bytes = self.outside.get_object(Bucket=self.bucket, Key=path)["Body"].read()
         return data
 
-    def opened(self, address: BucketAddress) -> BucketStore:
-        return BucketStore(address)
+    def opened(self, address: BucketAddress, **how: Any) -> BucketStore:
+        return BucketStore(address, **how)
 
     def keys(self) -> list[str]:
         listed = self.outside.list_objects_v2(Bucket=self.bucket)

@@ -30,7 +30,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
 from readroom.core.config.file import ConfigFile, Section, from_disk
-from readroom.core.config.roots.apart import RENAME, require_apart, require_free
+from readroom.core.config.roots.apart import RENAME, require_apart, require_free, require_local
 from readroom.core.errors import BadValue
 from readroom.core.paths import WorkPath
 from readroom.core.quoting import quote
@@ -112,6 +112,7 @@ def configured(file: str | None) -> list[RootOption]:
             option = _in_section(parsed, name, beside)
         given = str(option.path)
         if not is_bucket(given):
+            require_local(given)
             given = os.path.normpath(os.path.join(beside, os.path.expanduser(given)))
         found.append(replace(option, path=given))
     return found

@@ -1,8 +1,9 @@
-"""The roots that are refused: one in another, the same one twice, a name that is taken."""
+"""The roots that are refused: one elsewhere, one in another, the same one twice, a name that is taken."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 
 from readroom.core.errors import BadValue
@@ -13,6 +14,19 @@ from readroom.core.quoting import quote
 from readroom.core.stores.base import Store
 
 RENAME = "Give it another name: NAME=PATH."
+
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+def require_local(root: str) -> None:
+    """Raise BadValue for the address of what is no folder of this machine."""
+    if _ADDRESS.match(root) and not os.path.lexists(root):
+        advice = (
+            "Give a folder of this machine, or s3://bucket/prefix. For a folder of another machine: "
+            "`readroom connect CLIENT ssh://host/folder`, or `--at ssh://host/folder` for one command."
+        )
+        raise BadValue("root", root, "is no folder of this machine", advice)
 
 
 def _folded(name: str) -> str:

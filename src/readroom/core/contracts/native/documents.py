@@ -113,6 +113,7 @@ def _beside(result: ReadResult) -> list[Aside]:
     """The calls for content that notes count."""
     words = {
         "counted": "The content that is not shown",
+        "formulas": "Its formulas",
         "stored": "Its stored form, for content without words",
     }
     return [Aside(words[item.what], item.request) for item in result.omitted if item.what in words]

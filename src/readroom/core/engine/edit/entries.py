@@ -97,7 +97,8 @@ class EntryPlans(Struct):
         source = self._source(request, name, state)
         folders = self.new_folders(to.place)
         result = changes.MoveResult(request.path, request.destination, state.kind, folders=folders)
-        steps: list[Change] = [RenameEntry(name.place, to.place, state)]
+        version = None if source is None else source.version
+        steps: list[Change] = [RenameEntry(name.place, to.place, state, version)]
         if not renames and source is not None:
             copied = _copied(source, to.place, state, self.job.deadline)
             steps = [copied, RemoveEntry(name.place, state, source.version)]

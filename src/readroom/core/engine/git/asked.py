@@ -74,7 +74,7 @@ class GitQuestion(Struct, frozen=True, dict=True):
         return self.root.outer(self.repository.place.top)
 
 
-_ABSENT = "A revision belongs in the argument revision: HEAD~1..HEAD, main, v1.2."
+_ABSENT = "A revision is sent as `revision`: HEAD~1..HEAD, main, v1.2."
 
 PATIENCE_S = 6.0
 """Time of one page of a log or a blame: half of what a call has, so that what is known by then is shown."""

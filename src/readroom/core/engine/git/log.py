@@ -36,7 +36,9 @@ def perform(services: Services, job: Job[GitLogRequest]) -> GitLogResult:
     about = asked(services, request.path, job.deadline)
     newest, without = _range(about, request.revision)
     if request.lines is not None and not about.inner:
-        raise errors.BadValue("lines", "", "are lines of a file, and the path is a folder", "Name the file.")
+        asked_for = "-".join(map(str, request.lines))
+        problem = "are lines of a file, and the path is a folder"
+        raise errors.BadValue("lines", asked_for, problem, "Name the file.")
     start, after = _place(request, newest)
     limit = min(request.limit, max(1, job.cap.size // COMMIT_BYTES))
     answer = about.repository.log(

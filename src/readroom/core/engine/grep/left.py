@@ -155,6 +155,7 @@ class Left:
         compressed: Compressed files that were not searched.
         names: Files that a search below a folder left out.
         unreadable: Files and folders, relative, that could not be opened.
+        cut: Archives, relative, some members of which may be missing.
         unread: Files that were skipped because they are binary, by their real names, with their beginnings.
         too_wide: Files that were skipped because they are large and UTF-16 or UTF-32.
         as_bytes: Files that were searched as if they were UTF-8, because they are large.
@@ -175,6 +176,7 @@ class Left:
         self.compressed: list[WorkPath] = []
         self.names: Unsearched | None = None
         self.unreadable: list[str] = []
+        self.cut: list[str] = []
         self.unread: dict[WorkPath, bytes] = {}
         self.too_wide: list[str] = []
         self.as_bytes: list[str] = []
@@ -267,6 +269,10 @@ class Left:
             top, names = WorkPath(self._request.path), sorted({*self.unreadable}, key=path_key)
             whole = [top if name == "." else join_below(top, name) for name in names]
             yield Warn("unreadable", f"{first_of(whole, NAMED)} cannot be read")
+        if self.cut:
+            top = WorkPath(self._request.path)
+            whole = [join_below(top, name) for name in sorted({*self.cut}, key=path_key)]
+            yield Warn("unreadable", f"{first_of(whole, NAMED)}: cut short, so members may be missing")
         cells = next(filter(None, (stored_lines_note(file.path) for file in files)), None)
         if cells is not None and not self._request.documents and self._request.output == "content":
             yield Warn("notebook", cells)

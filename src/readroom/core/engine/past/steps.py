@@ -139,7 +139,7 @@ class Steps:
             self._require_inside(source, path)
         elif found.kind is EntryKind.FILE:
             targets.require_writable(place, source, found)
-        self._changes.append(RenameEntry(place, to, found))
+        self._changes.append(RenameEntry(place, to, found, world.there(source).version))
         fits, left = world.fitted.get(path, (0, 0))
         return Undone(source, "moved back", "move", path, fits=fits, left=left)
 

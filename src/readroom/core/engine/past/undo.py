@@ -6,7 +6,7 @@
     commit   all of it or none, through the same targets as every change, kept itself
 
 If a folder was moved, each change is taken back by a commit of its own, the newest first: what is in the
-folder cannot be named before it is back.
+folder cannot be named before it is back.  The same is done in a bucket, which makes one change at a time.
 """
 
 from __future__ import annotations
@@ -70,10 +70,22 @@ def perform(services: Services, job: Job[UndoRequest]) -> UndoResult:
         from readroom.core.engine.past import across
 
         return across.undo(services, job, perform)
-    request, book = job.request, book_of(services)
+    book = book_of(services)
     chosen = _chosen(services, job, book)
     moves = any(row.name.to and row.name.after.kind == "folder" for one in chosen for row in one.rows)
-    groups = [[one] for one in chosen] if moves else [chosen]
+    one_by_one = [[one] for one in chosen]
+    try:
+        return _undone(services, job, book, one_by_one if moves else [chosen])
+    except errors.BucketCannot:
+        if moves or len(chosen) == 1:
+            raise
+        return _undone(services, job, book, one_by_one)
+
+
+def _undone(
+    services: Services, job: Job[UndoRequest], book: Book, groups: Sequence[Sequence[_Chosen]]
+) -> UndoResult:
+    """Take groups of changes back, each with one commit. Raises as `perform`, if none was taken back."""
     done = _Done()
     for group in groups:
         try:
@@ -91,7 +103,7 @@ def perform(services: Services, job: Job[UndoRequest]) -> UndoResult:
         done.changes,
         last,
         done.conflicts,
-        request.dry_run,
+        job.request.dry_run,
         tuple(done.warnings),
         tuple(reversed(done.made[:-1])),
     )

@@ -73,7 +73,8 @@ def asked_document(
     if not packed and (request.view == "image" or regions.is_region(request.pages)) and _is_picture(head):
         return None
     if request.view == "image" and (recognised is None or not recognised.row.has_pictures):
-        raise _only_for(request, _PICTURES)
+        lost = recognised is None or regions.is_region(request.pages)
+        raise _only_for(replace(request, pages=None) if lost else request, _PICTURES)
     if recognised is not None and request.encoding is not None and not recognised.is_text:
         raise BadValue(
             "encoding",

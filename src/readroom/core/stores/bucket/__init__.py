@@ -7,6 +7,7 @@
     source     an object by ranges, all of one state
     folder     names page by page, in the order of names
     place      one object changed on a condition
+    single     folders that are one object, and moves
 
 The ETag is the version.  There are no links, modes or real folders: `a` and `a/b` may both be objects, and
 then `a` is listed as a folder and read as a file.  Files of the bucket that rules come from (`RULES`) are

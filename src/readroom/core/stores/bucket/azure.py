@@ -117,15 +117,16 @@ class AzureClient:
             spent.receive(len(part.data))
         return part
 
-    def list(self, path: str, prefix: str, most: int, **more: Any) -> dict[str, Any]:
-        """One page of keys, and of the folders among them; an empty one is the last."""
+    def list(self, path: str, prefix: str, most: int, *, flat: bool = False, **more: Any) -> dict[str, Any]:
+        """One page of keys, and, unless it is `flat`, of the folders among them; an empty one is the last."""
         token = more.get("ContinuationToken")
         # From that name on, where S3 begins after it.
         start = {"start_from": more["StartAfter"].rstrip(_LAST)} if "StartAfter" in more else {}
+        listed: Any = self._container.list_blobs
+        if not flat:
+            listed = partial(self._container.walk_blobs, delimiter="/")
         while True:
-            pages = self._container.walk_blobs(
-                name_starts_with=prefix or None, delimiter="/", results_per_page=most, **start
-            ).by_page(token)
+            pages = listed(name_starts_with=prefix or None, results_per_page=most, **start).by_page(token)
             found, _ = self._call(path, "read", partial(_page, pages))
             token = pages.continuation_token
             if found or not token:
@@ -241,14 +242,14 @@ class AzureClient:
                 raise  # a bound that is met, among others
             except known.HttpResponseError as error:
                 if error.status_code not in BUSY or again + 1 == TRIES:
-                    raise self._refused(error, path, action) from None
+                    raise self._refused(error, path, action, repeated=again > 0) from None
             except (known.AzureError, OSError) as error:
                 # Of a body that broke off, the library has asked again by itself.
                 if isinstance(error, known.IncompleteReadError) or again + 1 == TRIES:
                     raise self._failed(error, path, action) from None
         raise AssertionError  # the last try returns or raises
 
-    def _refused(self, error: Any, path: str, action: str) -> Exception:
+    def _refused(self, error: Any, path: str, action: str, *, repeated: bool) -> Exception:
         """The exception to raise for a status of the server."""
         code = getattr(error.error_code, "value", error.error_code)
         code, status = plain(str(code or "")), error.status_code or 0
@@ -256,11 +257,11 @@ class AzureClient:
             advice = "Ask the user to check the container's name and its account, AZURE_STORAGE_ACCOUNT."
             return StoreFailed(self.name, "there is no such container", advice)
         if status == 404:
-            return Missing()
+            return Missing(repeated=repeated)
         if code.startswith("Lease"):
             return StoreFailed(path, "another program holds a lease on it", _AGAIN)
         if status == 412 or code == "BlobAlreadyExists":
-            return Differs()
+            return Differs(repeated=repeated)
         if status == 416:
             return Beyond()
         if status in (401, 403):

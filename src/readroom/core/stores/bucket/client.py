@@ -36,11 +36,19 @@ _KEYS = (
 )
 
 
-class Missing(Exception):
+class Refused(Exception):
+    """An answer that is no failure. `repeated` says that the request was sent before, without an answer."""
+
+    def __init__(self, *, repeated: bool = False) -> None:
+        super().__init__()
+        self.repeated = repeated
+
+
+class Missing(Refused):
     """There is no such key."""
 
 
-class Differs(Exception):
+class Differs(Refused):
     """The object has another state than the request was for."""
 
 
@@ -82,8 +90,8 @@ class Connection(Protocol):
     def get(self, key: str, path: str, start: int, size: int, if_match: str | None = None) -> Part:
         """Up to `size` bytes of an object. Raises Missing, Differs, Beyond."""
 
-    def list(self, path: str, prefix: str, most: int, **more: Any) -> dict[str, Any]:
-        """One page of keys, and of the folders among them."""
+    def list(self, path: str, prefix: str, most: int, *, flat: bool = False, **more: Any) -> dict[str, Any]:
+        """One page of keys, and, unless it is `flat`, of the folders among them."""
 
     def put(self, key: str, path: str, data: bytes, **how: Any) -> tuple[str, int]:
         """Put an object; its ETag, and how often the request was repeated. Raises Differs."""
@@ -172,10 +180,11 @@ class Client:
             spent.receive(len(part.data))
         return part
 
-    def list(self, path: str, prefix: str, most: int, **more: Any) -> dict[str, Any]:
-        """One page of keys, and of the folders among them."""
+    def list(self, path: str, prefix: str, most: int, *, flat: bool = False, **more: Any) -> dict[str, Any]:
+        """One page of keys, and, unless it is `flat`, of the folders among them."""
+        apart: dict[str, Any] = {} if flat else {"Delimiter": "/"}
         reply: dict[str, Any] = self._call(
-            "list_objects_v2", path, Prefix=prefix, Delimiter="/", MaxKeys=most, **more
+            "list_objects_v2", path, Prefix=prefix, MaxKeys=most, **apart, **more
         )
         return reply
 
@@ -233,14 +242,15 @@ class Client:
     def _refused(self, error: Any, path: str, action: str) -> Exception:
         """The exception to raise for a status of the server."""
         code = str(error.response.get("Error", {}).get("Code", ""))
-        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        told = error.response.get("ResponseMetadata", {})
+        status, repeated = told.get("HTTPStatusCode", 0), bool(told.get("RetryAttempts"))
         if code == "NoSuchBucket":
             advice = "Ask the user to check the bucket's name, the region, and AWS_ENDPOINT_URL."
             return StoreFailed(self.name, "there is no such bucket", advice)
         if status == 404:
-            return Missing()
+            return Missing(repeated=repeated)
         if status in (409, 412):
-            return Differs()
+            return Differs(repeated=repeated)
         if status == 416:
             return Beyond()
         if status in (401, 403) or code in _BAD_KEYS:

@@ -55,6 +55,7 @@ class BucketFolder(Closeable):
         self._opened = opened
         self._looked = looked
         self._metas: LruCache[str, Meta | EntryKind] = LruCache(_KEPT_NAMES)
+        self._seeded = False
         self.real = real
         self.unnamed = 0
 
@@ -96,12 +97,22 @@ class BucketFolder(Closeable):
     def stat(self, name: str) -> Stat:
         """The stat of a name in it."""
         path = self._path(name)
-        meta = self._metas.get(name)
+        meta = self._known(name)
         if isinstance(meta, Meta):
             return stat_of(meta, self._device, self._prefix + name)
         if meta is EntryKind.FOLDER:
             return folder_stat(self._device, self._prefix + name)
         return self._looked(path)
+
+    def _known(self, name: str) -> Meta | EntryKind | None:
+        """The size and time of a name, from a listing: at least from the first page, which is there."""
+        if not self._seeded:
+            self._seeded = True
+            unnamed = self.unnamed
+            for other, meta in self._batch(self._first, set()).items():
+                self._metas.put(other, EntryKind.FOLDER if meta is None else meta)
+            self.unnamed = unnamed
+        return self._metas.get(name)
 
     def target(self, name: str) -> None:
         """None: nothing in a bucket is a link. Raises NotFound."""
@@ -110,7 +121,7 @@ class BucketFolder(Closeable):
     def open(self, name: str) -> BucketSource:
         """Open an object in it."""
         path = self._path(name)
-        meta = self._metas.get(name)
+        meta = self._known(name)
         return self._opened(self._prefix + name, path, meta if isinstance(meta, Meta) else None)
 
     def fileno(self) -> None:

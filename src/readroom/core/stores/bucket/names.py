@@ -16,6 +16,14 @@ def is_name(part: str) -> bool:
     return part not in ("", ".", "..") and "\0" not in part
 
 
+def is_path(rest: str, size: int, is_name: Callable[[str], bool]) -> bool:
+    """Whether the rest of a key after a folder is a path, or that of an empty object in place of a folder."""
+    parts = rest.split("/")
+    if not parts[-1] and not size:
+        parts.pop()
+    return all(map(is_name, parts))
+
+
 def key_of(prefix: str, path: WorkPath, is_name: Callable[[str], bool]) -> str | None:
     """The key of a path; None if there can be none. `is_name` is the connection's."""
     if path != ROOT and not all(map(is_name, path.split("/"))):

@@ -1,7 +1,7 @@
 """The target of a change in a bucket: one object, put or removed on a condition in one request.
 
 The condition is the ETag that was read, or that there is no such key: what another writer has put in the
-meantime stays.  All else that is one step in a folder of this machine is several in a bucket, and refused.
+meantime stays.  Most else that is one step in a folder of this machine is several in a bucket, and refused.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from readroom.core.deadline import Deadline
 from readroom.core.errors import BucketCannot, NotFound, TimedOut
 from readroom.core.limits import LOCK_WAIT_S
 from readroom.core.paths import WorkPath, basename
-from readroom.core.stores.base import Moved, Source, Step, WriteTarget
+from readroom.core.stores.base import Moved, RenameEntry, Source, Step, WriteTarget
 from readroom.core.stores.bucket.client import Connection, Differs, Meta, Missing
 from readroom.core.stores.bucket.source import BucketSource
 from readroom.core.values import Stat, Version
@@ -46,6 +46,36 @@ _KEPT_HEADERS = (
 _BLOCKS = "BlockBlob"
 """The only kind of object of Azure that is replaced as a whole."""
 
+
+def kept_headers(path: WorkPath, reply: dict[str, Any]) -> dict[str, Any]:
+    """The properties of an object that a put repeats. Raises BucketCannot."""
+    if reply.get("TagCount"):
+        raise BucketCannot(path, "keep the tags of an object", "Use the provider's own tool.")
+    if reply.get("BlobType", _BLOCKS) != _BLOCKS:
+        raise BucketCannot(path, "replace or move an append or page blob", "Use the provider's own tool.")
+    return {name: reply[name] for name in _KEPT_HEADERS if reply.get(name)}
+
+
+def discard(store: Bucket, key: str, path: WorkPath, etag: str) -> None:
+    """Delete an object in that state. Raises Moved, unless it is gone and an answer was lost."""
+    try:
+        store.client.delete(key, path, etag)
+    except (Differs, Missing) as error:
+        if not error.repeated or not is_gone(store, key, path):
+            raise Moved from None
+    finally:
+        store.forget(path)
+
+
+def is_gone(store: Bucket, key: str, path: WorkPath) -> bool:
+    """Whether there is no such object."""
+    try:
+        store.client.head(key, path)
+    except Missing:
+        return True
+    return False
+
+
 NO_CONDITIONS = Warn(
     "no_conditions",
     "the server of this bucket does not keep to If-Match: a change of another writer in that moment is lost",
@@ -75,13 +105,20 @@ class Bucket(Protocol):
     def version_of(self, key: str, meta: Meta) -> Version:
         """The version of a state of an object."""
 
+    def carry(self, change: RenameEntry, ready: Callable[[], None]) -> Sequence[Warn]:
+        """Move a file. Raises Moved."""
+
     def forget(self, path: WorkPath) -> None:
         """Ask for an object again the next time."""
 
 
 @final
 class BucketPlace(Closeable):
-    """The target of a change of one object. Folders above it come into being with it."""
+    """The target of a change of one object. Folders above it come into being with it.
+
+    Attributes:
+        key: The key of the object.
+    """
 
     writable = True
     removed = 0
@@ -89,7 +126,7 @@ class BucketPlace(Closeable):
     def __init__(self, store: Bucket, path: WorkPath, key: str) -> None:
         """Find the missing folders on the way. Raises NotAFolder."""
         self._store = store
-        self._key = key
+        self.key = key
         self._locked = False
         self.real = path
         self.spelling = basename(path)
@@ -130,8 +167,8 @@ class BucketPlace(Closeable):
         self._locked = True
 
     def enter_with(self, other: WriteTarget, deadline: Deadline) -> None:
-        """Refuse: a bucket renames nothing."""
-        raise BucketCannot(self.real, "rename", _COPY)
+        """Lock out other writers of this process, once for both."""
+        other.enter(deadline, make_folders=True)
 
     def put(self, pieces: Iterable[bytes], over: Source | None, ready: Callable[[], None]) -> Sequence[Warn]:
         """Put the object on the condition that it is `over`, or that there is none."""
@@ -142,28 +179,33 @@ class BucketPlace(Closeable):
                 raise BucketCannot(
                     self.real, f"take more than {PUT_BYTES:,} bytes", "Use the provider's own tool."
                 )
-        content = bytes(data)
-        how = self._kept(over)
+        return self.put_as(bytes(data), over, self._kept(over), ready)[1]
+
+    def put_as(
+        self, content: bytes, over: Source | None, how: dict[str, Any], ready: Callable[[], None]
+    ) -> tuple[str, Sequence[Warn]]:
+        """Put the object with those properties and conditions; its ETag, and warnings. Raises Moved."""
         if over is None and self._store.has_folder(self.real):
             raise Moved
         ready()
         try:
-            etag, _ = self._store.client.put(self._key, self.real, content, **how)
+            etag, _ = self._store.client.put(self.key, self.real, content, **how)
         except Differs:
-            if not self._is_ours(content, over):
+            found = self._ours(content, over)
+            if found is None:
                 raise Moved from None
-            etag = ""
+            etag = found
         except Missing:
             raise Moved from None
         self._store.forget(self.real)
-        return self._checked(etag)
+        return etag, self._checked()
 
     def make(self) -> None:
         """Put an empty object whose key ends with a slash, as other tools make a folder."""
         if self.look() is not None:
             raise Moved
         try:
-            self._store.client.put(f"{self._key}/", self.real, b"", IfNoneMatch="*")
+            self._store.client.put(f"{self.key}/", self.real, b"", IfNoneMatch="*")
         except Differs:
             raise Moved from None
         self.folders = (*self.folders, self.real)
@@ -171,24 +213,22 @@ class BucketPlace(Closeable):
     def remove(self, expected: Version | None) -> None:
         """Remove the object on the condition that it is what was opened, or what is there now."""
         try:
-            meta, _ = self._store.client.head(self._key, self.real)
+            meta, _ = self._store.client.head(self.key, self.real)
         except Missing:
             raise Moved from None
-        if expected is not None and self._store.version_of(self._key, meta) != expected:
+        if expected is not None and self._store.version_of(self.key, meta) != expected:
             raise Moved
-        try:
-            self._store.client.delete(self._key, self.real, meta.etag)
-        except (Differs, Missing):
-            raise Moved from None
-        self._store.forget(self.real)
+        discard(self._store, self.key, self.real, meta.etag)
 
     def remove_folder(self, step: Step) -> None:
         """Refuse: there is no such request."""
         raise BucketCannot(self.real, "remove a folder", "Delete the files in it, one call for each.")
 
     def move(self, found: Stat, to: WriteTarget, over: Version | None) -> None:
-        """Refuse: a bucket renames nothing."""
-        raise BucketCannot(self.real, "rename", _COPY)
+        """Move a file to a name that is free; for a moment both are there."""
+        if over is not None:
+            raise BucketCannot(self.real, "move a file over another", "Delete that one first.")
+        self._store.carry(RenameEntry(self, to, found), lambda: None)
 
     def close(self) -> None:
         """Release the lock; a second call does nothing."""
@@ -206,33 +246,29 @@ class BucketPlace(Closeable):
         assert isinstance(source, BucketSource)
         etag = source.meta.etag
         try:
-            _, reply = self._store.client.head(self._key, self.real, etag)
+            _, reply = self._store.client.head(self.key, self.real, etag)
         except (Differs, Missing):
             raise Moved from None
         if reply.get("ETag") != etag:
             raise Moved
-        if reply.get("TagCount"):
-            raise BucketCannot(self.real, "keep the tags of an object", "Use the provider's own tool.")
-        if reply.get("BlobType", _BLOCKS) != _BLOCKS:
-            raise BucketCannot(self.real, "replace an append or page blob", "Use the provider's own tool.")
-        kept = {name: reply[name] for name in _KEPT_HEADERS if reply.get(name)}
-        return {"IfMatch": etag, **kept}
+        return {"IfMatch": etag, **kept_headers(self.real, reply)}
 
-    def _is_ours(self, content: bytes, over: Source | None) -> bool:
-        """Whether a put that was refused had been made: its first answer may have been lost on the way."""
+    def _ours(self, content: bytes, over: Source | None) -> str | None:
+        """The ETag of a put that was refused and had been made: its first answer may have been lost."""
         try:
-            meta, reply = self._store.client.head(self._key, self.real)
+            meta, reply = self._store.client.head(self.key, self.real)
         except Missing:
-            return False
+            return None
         unchanged = isinstance(over, BucketSource) and over.meta.etag == meta.etag
-        return not unchanged and meta.size == len(content) and self._store.client.holds(reply, content)
+        same = meta.size == len(content) and self._store.client.holds(reply, content)
+        return meta.etag if same and not unchanged else None
 
-    def _checked(self, etag: str) -> Sequence[Warn]:
+    def _checked(self) -> Sequence[Warn]:
         """A warning if the server does not keep to conditions, found out once for each bucket."""
         store = self._store
         if store.keeps_conditions is None:
             try:
-                store.client.head(self._key, self.real, _NO_ETAG)
+                store.client.head(self.key, self.real, _NO_ETAG)
                 store.keeps_conditions = False
             except Differs:
                 store.keeps_conditions = True
@@ -243,5 +279,3 @@ class BucketPlace(Closeable):
 
 _NO_ETAG = '"readroom"'
 """An ETag that no object has."""
-
-_COPY = "Write the file under its new name, and delete the old one: two calls, and others may see both."

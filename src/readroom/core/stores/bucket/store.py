@@ -11,10 +11,12 @@ from readroom.core.errors import BadPath, BucketCannot, NotAFile, NotAFolder, No
 from readroom.core.limits import BLOCK_BYTES
 from readroom.core.lru import LruCache
 from readroom.core.paths import ROOT, WorkPath, basename, join, parent
-from readroom.core.stores.base import Change, Leftover, MakeEntry, PutFile, RemoveEntry
+from readroom.core.stores import spending
+from readroom.core.stores.base import Change, Leftover, MakeEntry, PutFile, PutTree, RemoveEntry, RenameEntry
 from readroom.core.stores.bucket import names as keys
+from readroom.core.stores.bucket import single
 from readroom.core.stores.bucket.address import BucketAddress
-from readroom.core.stores.bucket.client import Beyond, Meta, Missing
+from readroom.core.stores.bucket.client import Beyond, Meta, Missing, Part
 from readroom.core.stores.bucket.connecting import connected
 from readroom.core.stores.bucket.folder import PAGE, BucketFolder, folder_stat
 from readroom.core.stores.bucket.place import BucketPlace
@@ -103,7 +105,14 @@ class BucketStore:
         return path, self._looked(path)
 
     def version(self, path: WorkPath) -> Version | None:
-        """The identity of what is at a path."""
+        """The identity of what is at a path, or was there less than `BELIEVED_S` ago."""
+        known = self._believed.get(path)
+        if known is None or self._clock() >= known[0]:
+            known = (self._clock() + BELIEVED_S, self._asked(path))
+            self._believed.put(path, known)
+        return known[1]
+
+    def _asked(self, path: WorkPath) -> Version | None:
         meta = self._rule(path) if self._is_rule(path) else self._meta(path)
         if meta is not None:
             return version_of(meta, self.device, self._prefix + path)
@@ -113,11 +122,7 @@ class BucketStore:
 
     def is_still(self, path: WorkPath, version: Version | None) -> bool:
         """Whether what is at a path has that version, or had it less than `BELIEVED_S` ago."""
-        known = self._believed.get(path)
-        if known is None or self._clock() >= known[0]:
-            known = (self._clock() + BELIEVED_S, self.version(path))
-            self._believed.put(path, known)
-        return known[1] == version
+        return self.version(path) == version
 
     def place(self, path: WorkPath) -> BucketPlace:
         """The target for a change."""
@@ -130,27 +135,35 @@ class BucketStore:
 
     def commit(self, changes: Sequence[Change], ready: Callable[[], None]) -> Sequence[Sequence[Warn]]:
         """Make one change; several are refused, since a bucket cannot make them all or none."""
-        if len(changes) != 1:
+        change = single.essential(self, changes)
+        if change is None:
             several = "Send them one by one: each of them is made or not."
             raise BucketCannot(changes[0].place.real, "make several changes", several)
-        (change,) = changes
+        warnings = self._made(change, ready)
+        return [warnings if one is change else () for one in changes]
+
+    def _made(self, change: Change, ready: Callable[[], None]) -> Sequence[Warn]:
         place = change.place
         assert isinstance(place, BucketPlace)
         match change:
             case PutFile(_, pieces, over):
-                return [place.put(pieces, over, ready)]
+                return place.put(pieces, over, ready)
             case RemoveEntry(_, found, expected) if found.kind is EntryKind.FILE:
                 ready()
                 place.remove(expected)
+            case RemoveEntry(_, _, _, inside):
+                single.remove(self, place, inside, ready)
+            case PutTree(_, entries):
+                return single.bring_back(self, place, entries, ready)
+            case RenameEntry():
+                return self.carry(change, ready)
             case MakeEntry():
                 ready()
                 if not self.has_folder(place.real):
                     place.make()
             case _:
-                raise BucketCannot(
-                    place.real, "rename, link or remove a folder", "Change its files one by one."
-                )
-        return [()]
+                raise BucketCannot(place.real, "make a link", "Write a file.")
+        return ()
 
     def recover(self) -> Sequence[Leftover]:
         """Nothing: each change is one request."""
@@ -185,6 +198,10 @@ class BucketStore:
             above = parent(above)
         return missing
 
+    def carry(self, change: RenameEntry, ready: Callable[[], None]) -> Sequence[Warn]:
+        """Move a file: for a moment both names are there."""
+        return single.move(self, change, ready)
+
     def version_of(self, key: str, meta: Meta) -> Version:
         """The version of a state of an object."""
         return version_of(meta, self.device, key)
@@ -194,6 +211,8 @@ class BucketStore:
         self._heads.pop(path)
         self._believed.pop(path)
         self._rules.clear()
+        if (fetched := spending.fetched()) is not None:
+            fetched.forget((self.device, self._prefix + path))
 
     # --- looking ------------------------------------------------------------------------------
 
@@ -220,7 +239,7 @@ class BucketStore:
         if meta is not None and not meta.size:
             return self._source(key, path, meta, b"", checked=True)
         try:
-            part = self.client.get(key, path, 0, BLOCK_BYTES)
+            part = self._beginning(key, path)
         except Beyond:
             return self._source(key, path, self.client.head(key, path)[0], b"", checked=True)
         except Missing:
@@ -230,6 +249,17 @@ class BucketStore:
         if part.meta.size > BLOCK_BYTES:
             self._heads.put(path, (part.meta, part.data))
         return self._source(key, path, part.meta, part.data, checked=True)
+
+    def _beginning(self, key: str, path: WorkPath) -> Part:
+        """The first block of an object: as this call has fetched it, if it has."""
+        fetched = spending.fetched()
+        known: Part | None = None if fetched is None else fetched.get((self.device, key))
+        if known is not None:
+            return known
+        part = self.client.get(key, path, 0, BLOCK_BYTES)
+        if fetched is not None:
+            fetched.put((self.device, key), part, len(part.data))
+        return part
 
     def _source(self, key: str, path: WorkPath, meta: Meta, head: bytes, *, checked: bool) -> BucketSource:
         def changed() -> None:

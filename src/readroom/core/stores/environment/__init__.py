@@ -22,7 +22,7 @@ from readroom.core.lru import LruCache
 from readroom.core.paths import ROOT, WorkPath, parts
 from readroom.core.stores.base import Change, Folder, Leftover
 from readroom.core.stores.environment.base import Environment as Environment
-from readroom.core.stores.environment.base import Hands, Seen, failed
+from readroom.core.stores.environment.base import Files, Hands, Seen, failed
 from readroom.core.stores.environment.base import Known as Known
 from readroom.core.stores.environment.base import Ran as Ran
 from readroom.core.stores.environment.opened import EnvironmentFolder, EnvironmentSource
@@ -263,12 +263,12 @@ def _started(environment: Environment) -> tuple[str, Hands]:
     from readroom.core.stores.environment.reading import Shell
     from readroom.core.stores.environment.whole import WholeFiles
 
-    if not environment.runs and not environment.has_files:
-        raise failed(
-            environment.name, "it has neither files nor commands", "Ask the user for a sandbox that has."
-        )
-    if not environment.runs:
+    if environment.runs:
+        shell = Shell(environment)
+        return shell.start(), shell
+    if isinstance(environment, Files) and environment.has_files:
         whole = WholeFiles(environment)
         return whole.start(), whole
-    shell = Shell(environment)
-    return shell.start(), shell
+    raise failed(
+        environment.name, "it has neither files nor commands", "Ask the user for a sandbox that has."
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import stat as modes
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -51,7 +51,7 @@ class Environment(Protocol):
 
     @property
     def has_files(self) -> bool:
-        """Whether it has whole files, by the methods below `run`."""
+        """Whether it has whole files, under the names that they have for commands."""
 
     def working_dir(self) -> str:
         """Its folder, links resolved."""
@@ -59,11 +59,19 @@ class Environment(Protocol):
     def run(self, command: Sequence[str], seconds: float) -> Ran:
         """Run a program with its arguments, all ASCII, in any folder."""
 
+    def write(self, path: str, data: bytes) -> None:
+        """Write a whole file; folders above it are made. Only asked for with `has_files`."""
+
+    def close(self) -> None:
+        """Release the client; the environment stays. A second call does nothing."""
+
+
+@runtime_checkable
+class Files(Environment, Protocol):
+    """An environment whose files are also reached whole, without commands, as far as `has_files` says."""
+
     def read(self, path: str) -> bytes:
         """All bytes of a file."""
-
-    def write(self, path: str, data: bytes) -> None:
-        """Write a whole file; folders above it are made."""
 
     def look(self, path: str) -> Known:
         """The entry at a path, links followed."""
@@ -79,9 +87,6 @@ class Environment(Protocol):
 
     def real(self, path: str) -> str | None:
         """The path with links resolved; None if it does not say."""
-
-    def close(self) -> None:
-        """Release the client; the environment stays. A second call does nothing."""
 
 
 class Seen(Struct, frozen=True):

@@ -113,11 +113,11 @@ class Changing:
                 self._put(change, place)
             case RemoveEntry():
                 self._remove(change, place)
-            case RenameEntry(_, to, found):
+            case RenameEntry(_, to, found, expected):
                 assert isinstance(to, EnvironmentPlace)
                 self._folders(to)
                 a, b = self._name(place.real), self._name(to.real)
-                step = f"{self._same(a, found)} && free {b} && mv -- {a} {b}"
+                step = f"{self._same(a, found, expected)} && free {b} && mv -- {a} {b}"
                 at_a, at_b = (f"is {name} '{found.inode} {found.device}'" for name in (a, b))
                 back = f"{at_a} || {{ {at_b} && none {a} && mv -- {b} {a}; }} || left"
                 self._steps.append(ScriptStep(step, back, done=at_b))

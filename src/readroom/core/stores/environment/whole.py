@@ -20,7 +20,7 @@ from readroom.core.errors import (
 )
 from readroom.core.paths import ROOT, WorkPath, ancestors
 from readroom.core.stores.base import Change, Leftover, MakeEntry, Moved, PutFile, RemoveEntry, RenameEntry
-from readroom.core.stores.environment.base import CELL_BYTES, Environment, Known, Seen, Trace, failed
+from readroom.core.stores.environment.base import CELL_BYTES, Files, Known, Seen, Trace, failed
 from readroom.core.stores.environment.opened import SPOOL_BYTES
 from readroom.core.values import EntryKind, Stat, Version
 
@@ -32,7 +32,7 @@ class WholeFiles:
 
     sees_links = False
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: Files) -> None:
         self._environment = environment
         self._root = ""
         self.left: list[Leftover] = []

@@ -17,18 +17,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import BinaryIO
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from readroom.documents.formats import Document, sections, told
+from readroom.documents.formats import Document, macros, sections, told
 from readroom.documents.formats import compound as compounds
-from readroom.documents.formats.compound import Ole
+from readroom.documents.formats import shapes as shapes_of
+from readroom.documents.formats.compound import Compound, Ole
 from readroom.documents.formats.doc import formats as doc_formats
 from readroom.documents.formats.doc import pieces as doc_pieces
 from readroom.documents.formats.doc.formats import DELETED, HIDDEN, SPECIAL, Formats, FormField, Properties
 from readroom.documents.formats.doc.pieces import WORD_97, OldText
+from readroom.documents.formats.embedded import Embedded
 from readroom.documents.formats.sections import Sections
-from readroom.documents.formats.story import FlowStory, Paragraph
+from readroom.documents.formats.story import FlowStory, Paragraph, sound
+
+CARRIES = True
+"""It opens files of other formats, which it carries."""
 
 DOCUMENT = "WordDocument"
+_OBJECTS, _MACROS = "objectpool/_", "macros"
 _BREAKS = re.compile("[\r\x07\x0c]")
 _MARKS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x28\xad]")
 _LINK = re.compile(r'HYPERLINK\s+(?:\\[a-z]\s+)*"([^"]*)"')
@@ -39,7 +46,13 @@ _MARGIN = ("header", "header", "footer", "footer", "header", "footer")
 _SEPARATORS = 6
 """Stories before the headers: lines between text and notes."""
 
+_TWIPS = 567
+"""Twentieths of a point in a centimetre."""
+
+_UNDESCRIBED = "no description"
 _UNSEEN = {DELETED: "tracked deletion", HIDDEN: "hidden text"}
+_BREAKS_OF_LINES = str.maketrans("\x0b\x0e", "\n\n")
+_CONTROLS = re.compile("[\x00-\x08\x0f-\x1f]")
 _CHARACTERS = {"\x0b": "\n", "\x1e": "\u2011", "\x1f": "", "\x0e": "\n", "\xad": ""}
 
 
@@ -50,14 +63,18 @@ def open_document(file: BinaryIO) -> Document:
         return compounds.opened(file, Ole.WORD)
     document = compound.read(DOCUMENT)
     version, _ = doc_pieces.head(document)
-    beside = Counter(
-        {
-            "document property": compound.properties(),
-            "embedded object": sum(name.startswith("objectpool/_") and name.count("/") == 1
-                                   for name in compound.storages),
-            "macro project": int("macros" in compound.storages),
-        }
-    )  # fmt: skip
+    objects = Embedded()
+    for name in sorted(compound.storages):
+        if name.startswith(_OBJECTS) and name.count("/") == 1:
+            objects.add(compound, name)
+    sections_of = _read(compound, document, version, compound.properties() + objects.counts)
+    first, *others = sections_of.parts
+    return replace(sections_of, parts=[replace(first, naming=objects.naming), *others])
+
+
+def _read(compound: Compound, document: bytes, version: int, beside: Counter[str]) -> Sections:
+    if _MACROS in compound.storages:
+        beside[told(macros.KIND, "\n".join(macros.lines_of(compound, _MACROS)))] += 1
     if version < WORD_97:
         return _old(doc_pieces.old_text(document), beside)
     tables = {name: compound.optional(name) for name in ("0Table", "1Table")}
@@ -104,6 +121,8 @@ class _DocReader:
         self._notes: dict[str, list[str]] = {}
         self._refers: dict[int, str] = {}
         self._boxes: dict[int, list[range]] = {}
+        self._drawn: dict[int, str] = {}
+        """What is known of the shapes, by the characters at which they hang."""
 
     def document(self) -> Sections:
         for name, prefix, size in (("footnote", "", 2), ("endnote", "e", 2), ("comment", "c", 30)):
@@ -113,7 +132,7 @@ class _DocReader:
         for story in (*loose, self._text.stories["margin boxes"]):
             blocks += self.blocks(story)
         margins = list(self._margins())
-        self._beside["bookmark"] += self._bookmarks()
+        self._beside.update(told("bookmark", name) for name in self._bookmarks())
         return sections.document(blocks, margins, self._notes, self._beside)
 
     # --- stories -----------------------------------------------------------------------------------
@@ -121,7 +140,7 @@ class _DocReader:
     def blocks(self, story: range) -> list[sections.Block]:
         """The blocks of the text between two characters."""
         writer = _StoryWriter(
-            self._text, self._formats, story, self._refers, self._box_lines, self._form_field
+            self._text, self._formats, story, self._refers, self._box_lines, self._drawn, self._form_field
         )
         return writer.blocks()
 
@@ -178,16 +197,17 @@ class _DocReader:
             lines = self._lines(range(base + starts[at], base + starts[at + 1]))
             yield sections.margin(_MARGIN[(at - _SEPARATORS) % len(_MARGIN)], lines)
 
-    def _bookmarks(self) -> int:
+    def _bookmarks(self) -> Iterator[str]:
         """Bookmarks made by users; names made by programs begin with `_`."""
         start, length = self._text.places["bookmarks"]
         data = self._table[start : start + length]
-        made, at = 0, 6
+        at = 6
         while at + 2 <= len(data):
             count = int.from_bytes(data[at : at + 2], "little")
-            made += count > 0 and data[at + 2 : at + 4] != b"_\0"
+            name = data[at + 2 : at + 2 + 2 * count].decode("utf-16-le", "replace")
+            if name and not name.startswith("_"):
+                yield name
             at += 2 + 2 * count
-        return made
 
     # --- text boxes --------------------------------------------------------------------------------
 
@@ -197,6 +217,11 @@ class _DocReader:
         base = self._text.stories["boxes"].start
         shapes, drawn = self._plex("shapes", 26)
         anchors = {shape[:4]: place for place, shape in zip(shapes, drawn, strict=False)}
+        start, length = self._text.places["drawings"]
+        known = shapes_of.of_word(self._table[start : start + length])
+        for hangs, shape in zip(shapes, drawn, strict=False):
+            words = known.get(int.from_bytes(shape[:4], "little"), "")
+            self._drawn[hangs] = ", ".join(filter(None, (_size(shape), words))) or _UNDESCRIBED
         loose = []
         for at, box in enumerate(about):
             story = range(base + starts[at], base + starts[at + 1])
@@ -212,6 +237,13 @@ class _DocReader:
         return [line for story in self._boxes.pop(place, []) for line in self._lines(story)]
 
 
+def _size(shape: bytes) -> str:
+    """Width and height of a shape by its edges; empty if it has none."""
+    left, top, right, bottom = struct.unpack_from("<4i", shape, 4)
+    width, height = (right - left) / _TWIPS, (bottom - top) / _TWIPS
+    return f"{width:.1f} x {height:.1f} cm" if width > 0 and height > 0 else ""
+
+
 class _StoryWriter:
     """Writes one story, with the state that its steps share."""
 
@@ -222,6 +254,7 @@ class _StoryWriter:
         story: range,
         refers: Mapping[int, str],
         boxes: Callable[[int], list[str]],
+        drawn: Mapping[int, str],
         form_field: Callable[[int], FormField],
     ) -> None:
         self._text = text
@@ -229,10 +262,13 @@ class _StoryWriter:
         self._range = range(max(0, story.start), min(story.stop, len(text.text)))
         self._refers = refers
         self._box_lines = boxes
+        self._drawn = drawn
         self._form_field = form_field
         self._story = FlowStory()
         self._fields: list[_DocField] = []
         self._unseen = ""
+        self._away = ""
+        """The stretch that is hidden or deleted, so far."""
         self._kinds = deque(self._all_kinds())
 
     def blocks(self) -> list[sections.Block]:
@@ -243,7 +279,9 @@ class _StoryWriter:
             self._inline(at, end)
             last = min(end, self._range.stop - 1)
             self._end(self._formats.paragraph(self._text.place(last)), "" if stop is None else stop[0])
+            self._away += "\n" if self._unseen else ""
             at = end + 1
+        self._end_unseen()
         self._story.end(Paragraph(), 0)
         return self._story.blocks
 
@@ -295,24 +333,26 @@ class _StoryWriter:
             return
         unseen = next((name for flag, name in _UNSEEN.items() if kind & flag), "")
         text = self._text.text
-        if unseen:
-            in_code = any(at.in_code for at in self._fields)
-            self._story.dropped[unseen] += (
-                unseen != self._unseen
-                and not in_code
-                and bool(text[first:last].strip("\x00\x01\x13\x14\x15 "))
-            )
+        if unseen != self._unseen:
+            self._end_unseen()
             self._unseen = unseen
+        if unseen:
+            self._away += "" if any(at.in_code for at in self._fields) else text[first:last]
             for match in re.finditer("[\x13-\x15]", text[first:last]):
                 self._mark(match[0], first + match.start(), 0)
             return
-        self._unseen = ""
         at = first
         for match in _MARKS.finditer(text, first, last):
             self._out(text[at : match.start()])
             self._mark(match[0], match.start(), kind)
             at = match.end()
         self._out(text[at:last])
+
+    def _end_unseen(self) -> None:
+        """Count a stretch of text that is hidden or deleted, with its words."""
+        words = sound(_CONTROLS.sub("", self._away.translate(_BREAKS_OF_LINES)))
+        self._story.dropped[told(self._unseen, words)] += bool(self._unseen and words.strip())
+        self._away = ""
 
     def _out(self, text: str) -> None:
         if not text:
@@ -341,7 +381,7 @@ class _StoryWriter:
         elif char == "\x08":
             lines = self._box_lines(at)
             story.boxes += lines
-            story.dropped["drawing"] += not lines
+            story.dropped[told("drawing", self._drawn.get(at, _UNDESCRIBED))] += not lines
         elif char == "\x28":
             sign = self._formats.sign(self._text.place(at))
             self._out(sign)

@@ -19,7 +19,7 @@ WORD_97 = 0xC1
 _PLACES = {
     "styles": 1, "footnote marks": 2, "footnotes": 3, "comment marks": 4, "comments": 5, "margins": 11,
     "characters": 12, "paragraphs": 13, "fonts": 15, "bookmarks": 21, "pieces": 33, "authors": 36,
-    "shapes": 40,
+    "shapes": 40, "drawings": 50,
     "endnote marks": 46, "endnotes": 47, "boxes": 56, "lists": 73, "used lists": 74,
 }  # fmt: skip
 """Indexes of places in the table stream."""

@@ -26,7 +26,7 @@ from typing import BinaryIO, TypeVar
 
 from msgspec.structs import replace
 
-from readroom.documents.formats import Document, Unreadable, ooxml, sections, symbols, tables, told
+from readroom.documents.formats import Document, Unreadable, macros, ooxml, sections, symbols, tables, told
 from readroom.documents.formats import compound as compounds
 from readroom.documents.formats.archives import ANOTHER_COPY
 from readroom.documents.formats.docx import lists as docx_lists
@@ -338,7 +338,7 @@ STORIES = (("footnotes", "", "footnote"), ("endnotes", "e", "endnote"), ("commen
 
 RELATED = {
     "glossaryDocument": "part of building blocks",
-    "vbaProject": "macro project",
+    ooxml.MACROS: macros.KIND,
     "subDocument": "linked document",
     "aFChunk": "embedded document",
     "attachedToolbars": "toolbar",
@@ -381,9 +381,8 @@ class _DocxReader:
         notes = self._notes(referred)
         self._beside["text in an unknown place"] += unknown
         marks = (at.get(f"{W}name", "_") for body in bodies for at in body.iter(f"{W}bookmarkStart"))
-        self._beside["bookmark"] += sum(not name.startswith("_") for name in marks)
-        for relation in self._package.relations(main).values():
-            self._beside[RELATED.get(relation.kind, "")] += relation.kind in RELATED
+        self._beside.update(told("bookmark", name) for name in marks if not name.startswith("_"))
+        self._beside += ooxml.beside_of(self._package, RELATED)
         self._beside += ooxml.properties(self._package)
         document = sections.document(blocks, marginal, notes, self._beside)
         first, *others = document.parts

@@ -29,6 +29,7 @@ from readroom.core.quoting import quote
 from readroom.core.text import encodings
 from readroom.documents.formats import (
     Area,
+    Count,
     Heading,
     Part,
     Picture,
@@ -42,6 +43,7 @@ from readroom.documents.formats import (
     sections,
     told,
 )
+from readroom.documents.formats.legible import legible
 from readroom.documents.limits import DOCUMENT_PART_CHARS, MAIL_BYTES, MAIL_PARTS
 
 if TYPE_CHECKING:
@@ -137,7 +139,7 @@ class Mail:
         if entry.packed is not None:
             return self._unpacked(number, entry, entry.packed)
         if entry.attachment is not None:
-            return _attached(number, entry.title, entry.attachment)
+            return _attached(number, entry.title, entry.attachment, entry.path)
         assert entry.letter is not None
         part = written(number, entry.letter, self._numbers(number), entry.path)
         left = {"message or attachment": self._left if number == 1 else 0}
@@ -300,7 +302,7 @@ def body_of_text(data: bytes, charset: str, *, stripped: bool = True) -> list[st
     return [line.rstrip() for line in lines] if stripped else lines
 
 
-def _attached(number: int, title: str, attachment: Attachment) -> Part:
+def _attached(number: int, title: str, attachment: Attachment, path: str) -> Part:
     """An attachment as a part."""
     data = attachment.data()
     head = data[:HEAD_BYTES]
@@ -315,7 +317,7 @@ def _attached(number: int, title: str, attachment: Attachment) -> Part:
             number, title, (), notes=[f"It is a nested message that is not opened ({len(data):,} bytes)."]
         )
     if form in table().rows:
-        return _document(number, title, data, form)
+        return _document(number, title, data, form, path)
     if attachment.mime == "text/html":
         lines, dropped = body_of_html(data, attachment.charset)
         return Part(number, title, lines, notes=html.notes(dropped))
@@ -323,14 +325,14 @@ def _attached(number: int, title: str, attachment: Attachment) -> Part:
     if is_text or (media is None and encodings.detect(head, complete=len(data) <= HEAD_BYTES) is not None):
         return Part(number, title, body_of_text(data, attachment.charset))
     note = f"It is a binary file ({attachment.mime}, {len(data):,} bytes), and is not shown."
-    return Part(number, title, (), notes=[note])
+    return Part(number, title, (), notes=[Count(note, legible(data), is_bare=False)])
 
 
 ATTACHED_PARTS = 200
 """Pages, sheets or slides of an attached document that its part shows."""
 
 
-def _document(number: int, title: str, data: bytes, kind: str) -> Part:
+def _document(number: int, title: str, data: bytes, kind: str, path: str) -> Part:
     """The text of an attached document, its parts one after the other."""
     try:
         document = opener(kind)(io.BytesIO(data))
@@ -339,6 +341,8 @@ def _document(number: int, title: str, data: bytes, kind: str) -> Part:
         return Part(number, title, (), notes=[f"It cannot be shown: {error.problem}."])
     lines: list[str] = []
     notes: list[str] = []
+    counted: list[str] = []
+    naming: list[tuple[str, str]] = []
     room, pictures = DOCUMENT_PART_CHARS // 2, 0
     for at in range(1, total + 1):
         if room < 0 or at > ATTACHED_PARTS:
@@ -352,6 +356,10 @@ def _document(number: int, title: str, data: bytes, kind: str) -> Part:
         head = f"[{document.unit} {at}{': ' + part.title if part.title else ''}]"
         lines += [head] if total > 1 else []
         lines += [*(f"[{note}]" for note in part.notes), *part.lines]
+        counted += [line for note in part.notes if isinstance(note, Count) for line in note.counted]
+        naming += [(line, inside(path, name)) for line, name in part.naming]
         pictures += len(part.pictures)
         room -= sum(map(len, part.lines))
-    return Part(number, title, lines, notes=[*notes, *omission_note({"picture": pictures})])
+    if counted:
+        notes.append(Count("What its notes count is not shown.", counted, is_bare=False))
+    return Part(number, title, lines, notes=[*notes, *omission_note({"picture": pictures})], naming=naming)

@@ -36,6 +36,9 @@ from readroom.documents.formats.archives import ANOTHER_COPY
 from readroom.documents.formats.mail import Attachment, Letter, Mail
 from readroom.documents.limits import MAIL_BYTES, MAIL_PARTS
 
+CARRIES = True
+"""It opens files of other formats, which it carries."""
+
 _FEED = 64 * 1024
 _BLANK = b"\xef\xbb\xbf\r\n \t"
 _PIECE = 4 * 1024 * 1024

@@ -28,6 +28,9 @@ TO, CC, BCC, SENT, DELIVERED, MESSAGE_PAGE, BODY_PAGE = 0x0E04, 0x0E03, 0x0E02, 
 NAME, ADDRESS, SMTP, RECIPIENT_KIND = 0x3001, 0x3003, 0x39FE, 0x0C15
 LONG_NAME, SHORT_NAME, DATA, MIME = 0x3707, 0x3704, 0x3701, 0x370E
 
+CARRIES = True
+"""It opens files of other formats, which it carries."""
+
 MOST = 2_000
 """Recipients and attachments of a message."""
 
@@ -35,6 +38,18 @@ NOT_THERE = "it is not in the message: a link, or an object of another program"
 _SHOWN = frozenset(
     (SUBJECT, BODY, HTML, RTF, HEADERS, CLASS, SENDER, SENDER_ADDRESS, SENDER_SMTP, TO, CC, BCC)
 )
+_PROPERTY_NAMES = {
+    0x0042: "represented sender", 0x0064: "kind of address", 0x0065: "address", 0x0070: "conversation topic",
+    0x0C1E: "kind of sender's address", 0x0E1D: "subject without prefix", 0x003D: "prefix of the subject",
+    0x1035: "message id", 0x1039: "references", 0x1042: "in reply to", 0x3A00: "account",
+    0x3A06: "given name", 0x3A08: "office telephone", 0x3A09: "home telephone", 0x3A11: "surname",
+    0x3A16: "company", 0x3A17: "title", 0x3A18: "department", 0x3A19: "office location",
+    0x3A1C: "mobile telephone", 0x3A26: "country", 0x3A27: "place", 0x3A29: "street", 0x3A2A: "postal code",
+    0x4022: "kind of creator", 0x4023: "creator's address", 0x3FFA: "last changed by",
+    0x5D02: "represented sender's address",
+}  # fmt: skip
+"""Names of properties that are often there; others are shown by their numbers."""
+
 _ADDRESS = re.compile(r"[^\s<>\",]{1,320}@[^\s<>\",]{1,255}")
 _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 _PACKED, _PLAIN = 0x75465A4C, 0x414C454D
@@ -90,7 +105,11 @@ def page_of(item: Item) -> str:
 def letter(item: Item) -> Letter:
     """The message that an item is. Raises Unreadable."""
     lines, dropped = _body(item)
-    dropped["other property"] += sum(key not in _SHOWN for key in item.texts())
+    dropped += Counter(
+        told("other property", f"{_PROPERTY_NAMES.get(key, f'0x{key:04X}')}: {item.text(key)}")
+        for key in sorted(item.texts())
+        if key not in _SHOWN
+    )
     dropped += item.left()
     kind = item.text(CLASS)
     notes = [f"It is not a message but an item of the class {kind}."] if _is_other(kind) else []

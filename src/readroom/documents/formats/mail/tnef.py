@@ -21,6 +21,9 @@ from readroom.documents.formats.rtf.tokens import code_page
 from readroom.documents.limits import MAIL_BYTES
 from readroom.documents.table import TNEF_MARK
 
+CARRIES = True
+"""It opens files of other formats, which it carries."""
+
 _HEAD = 6
 _ATTRIBUTE = struct.Struct("<BII")
 _PROPERTIES, _ATTACHED, _RECIPIENTS, _PAGE, _BEGIN = 0x69003, 0x69005, 0x69004, 0x69007, 0x69002

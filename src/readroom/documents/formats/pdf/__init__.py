@@ -12,7 +12,6 @@ May be touched: freely.
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Sequence
 from typing import BinaryIO, final
 
@@ -22,14 +21,11 @@ from pypdfium2 import raw
 
 from readroom.core.formats.regions import WHOLE, Region
 from readroom.documents import formats
-from readroom.documents.formats.pdf import drawn
+from readroom.documents.formats.pdf import carried, drawn
 from readroom.documents.formats.pdf import text as pdf_text
 from readroom.documents.formats.pdf.fields import Fields
 from readroom.documents.formats.pdf.unseen import Layers
 from readroom.documents.limits import DOCUMENT_CONTENTS
-
-_XFA_FORMS = (raw.FORMTYPE_XFA_FULL, raw.FORMTYPE_XFA_FOREGROUND)
-_XFA = "It has an XFA form; only its ordinary form fields are shown."
 
 _MAX_DEPTH = 12
 """Maximum headings of the table of contents."""
@@ -75,10 +71,12 @@ class Pdf:
             lines = pdf_text.lines(textpage, beside.placed, unseen.indexes)
         except pypdfium2.PdfiumError:
             lines = [line for placed in beside.placed for line in placed.lines]
+        naming = list(beside.naming)
         if number == 1:
-            beside.dropped.update(_of_document(self._document))
-        notes = [_XFA] if number == 1 and self._document.get_formtype() in _XFA_FORMS else []
-        return formats.Part(number, "", lines, notes=[*notes, *formats.omission_note(beside.dropped)])
+            whole = carried.of_document(self._document)
+            beside.dropped.update(whole.counts)
+            naming += whole.naming
+        return formats.Part(number, "", lines, notes=formats.omission_note(beside.dropped), naming=naming)
 
     def _is_picture(self, page: pypdfium2.PdfPage, part: formats.Part) -> bool:
         """Whether it shows something but has no text other than that of fields."""
@@ -110,23 +108,6 @@ def open_document(file: BinaryIO) -> formats.Document:
         raise formats.Unreadable(
             "it is damaged: its objects or its first page cannot be found", _OTHER_COPY
         ) from None
-
-
-def _of_document(document: pypdfium2.PdfDocument) -> Counter[str]:
-    """Counts of hidden content outside of pages."""
-    keys = ("Title", "Author", "Subject", "Keywords")
-    return Counter(
-        {
-            **{
-                formats.told("document property", f"{key}: {words}"): 1
-                for key in keys
-                if (words := document.get_metadata_value(key).strip())
-            },
-            "attached file": max(0, raw.FPDFDoc_GetAttachmentCount(document)),
-            "script": max(0, raw.FPDFDoc_GetJavaScriptActionCount(document)),
-            "digital signature": max(0, raw.FPDF_GetSignatureCount(document)),
-        }
-    )
 
 
 def _contents(document: pypdfium2.PdfDocument) -> list[formats.Heading]:

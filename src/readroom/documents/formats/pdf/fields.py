@@ -7,7 +7,6 @@ merged into the page, and its text extracted.
 
 from __future__ import annotations
 
-import ctypes
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, final
@@ -18,6 +17,8 @@ from pypdfium2 import raw
 
 from readroom.documents.formats import told
 from readroom.documents.formats.pdf import text as pdf_text
+from readroom.documents.formats.pdf.carried import ATTACHED, Carried
+from readroom.documents.formats.pdf.strings import ascii_text, wide_text
 from readroom.documents.formats.pdf.text import Box, Placed
 
 _UNSEEN = raw.FPDF_ANNOT_FLAG_HIDDEN | raw.FPDF_ANNOT_FLAG_NOVIEW
@@ -40,6 +41,7 @@ class FieldTexts(Struct):
 
     placed: list[Placed] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
+    naming: list[tuple[str, str]] = field(default_factory=list)
     drawn: list[tuple[int, Box, str]] = field(default_factory=list)
     """By index: annotations with content only in their drawing, and the text to show if that has none."""
 
@@ -100,9 +102,16 @@ class Fields:
             return
         words = _string(annotation, "Contents")
         if kind == raw.FPDF_ANNOT_FILEATTACHMENT:
-            texts.dropped[told("attached file", words)] += 1
+            carried = Carried()
+            if attachment := raw.FPDFAnnot_GetFileAttachment(annotation):
+                carried.attach(attachment, f"note {index + 1} of the page")
+            else:
+                carried.counts[told(ATTACHED, words or "it cannot be read")] += 1
+            texts.dropped += carried.counts
+            texts.naming += carried.naming
         elif kind in _MEDIA:
-            texts.dropped["film or sound"] += 1
+            said = words or _string(annotation, "T") or _string(annotation, "NM")
+            texts.dropped[told("film or sound", said or f"{place.words} of the page")] += 1
         elif kind in _DRAWN or (kind == raw.FPDF_ANNOT_FREETEXT and not words):
             name = words or _string(annotation, "Name")
             texts.drawn.append((index, place, f"[stamp: {name}]" if name else "[stamp]"))
@@ -133,7 +142,7 @@ class Fields:
             secret = raw.FPDFAnnot_GetFormFieldFlags(form, annotation) & _PASSWORD
             value = self._value(annotation)
             if value and secret:
-                texts.dropped["password"] += 1
+                texts.dropped[told("password", value)] += 1
             elif value:
                 texts.placed.append(Placed(place, _written(value)))
         else:  # signatures, buttons, fields outside a form
@@ -144,7 +153,7 @@ class Fields:
         def value(room: Any, size: int) -> int:
             return int(raw.FPDFAnnot_GetFormFieldValue(self._form, annotation, room, size))
 
-        return _wide(value)
+        return wide_text(value)
 
     def _choices(self, annotation: Any) -> tuple[list[str], list[str], int]:
         """The options that are chosen, the others, and how many of those there are."""
@@ -158,7 +167,7 @@ class Fields:
                 return int(raw.FPDFAnnot_GetOptionLabel(form, annotation, at, room, size))
 
             is_chosen = raw.FPDFAnnot_IsOptionSelected(form, annotation, at)
-            (chosen if is_chosen else others).append(_wide(label))
+            (chosen if is_chosen else others).append(wide_text(label))
         return chosen, others, count - len(chosen)
 
     # --- drawn annotations ----------------------------------------------------------------------
@@ -227,7 +236,7 @@ def _string(annotation: Any, key: str) -> str:
     def value(room: Any, size: int) -> int:
         return int(raw.FPDFAnnot_GetStringValue(annotation, key.encode(), room, size))
 
-    return _wide(value).strip()
+    return wide_text(value).strip()
 
 
 def _address(form: Any, annotation: Any) -> str:
@@ -236,31 +245,9 @@ def _address(form: Any, annotation: Any) -> str:
     action = raw.FPDFLink_GetAction(link) if link else None
     kind = raw.FPDFAction_GetType(action) if action else raw.PDFACTION_UNSUPPORTED
     if kind == raw.PDFACTION_URI:
-        return _bytes(lambda room, size: raw.FPDFAction_GetURIPath(form, action, room, size)) or "an address"
+        return (
+            ascii_text(lambda room, size: raw.FPDFAction_GetURIPath(form, action, room, size)) or "an address"
+        )
     if kind in (raw.PDFACTION_REMOTEGOTO, raw.PDFACTION_LAUNCH):
-        return _bytes(lambda room, size: raw.FPDFAction_GetFilePath(action, room, size)) or "a file"
+        return ascii_text(lambda room, size: raw.FPDFAction_GetFilePath(action, room, size)) or "a file"
     return ""
-
-
-def _bytes(read: Callable[[Any, int], int]) -> str:
-    """A text in bytes that PDFium writes into a buffer."""
-    size = read(None, 0)
-    if not 1 < size <= PDF_VALUE_BYTES:
-        return ""
-    room = ctypes.create_string_buffer(size)
-    read(room, size)
-    return room.raw[: size - 1].decode("utf-8", "replace").strip()
-
-
-PDF_VALUE_BYTES = 2 * 1024 * 1024
-"""The value of a field or a note in UTF-16."""
-
-
-def _wide(read: Callable[[Any, int], int]) -> str:
-    """A text in UTF-16 that PDFium writes into a buffer, once it is known how long it is."""
-    size = read(None, 0)
-    if size <= 2 or size > PDF_VALUE_BYTES:
-        return "" if size <= 2 else "[a value that is too long]"
-    room = (ctypes.c_uint16 * (size // 2 + 1))()
-    read(ctypes.cast(room, ctypes.POINTER(raw.FPDF_WCHAR)), size)
-    return bytes(room)[: size - 2].decode("utf-16-le", "replace").rstrip("\0")

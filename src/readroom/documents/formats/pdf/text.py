@@ -61,6 +61,12 @@ class Box(Struct, frozen=True):
         """Its height above the lower edge of the page."""
         return (self.bottom + self.top) / 2
 
+    @property
+    def words(self) -> str:
+        """Where it is, for people."""
+        across, up = f"{self.left:.0f} to {self.right:.0f}", f"{self.bottom:.0f} to {self.top:.0f}"
+        return f"{across} points from the left, {up} points up"
+
 
 class Placed(Struct, frozen=True):
     """The text of a field or a note, and its place."""

@@ -19,6 +19,8 @@ import pypdfium2
 from msgspec import Struct
 from pypdfium2 import raw
 
+from readroom.documents.formats import told
+
 _LAYERS = b"OCProperties"
 _PIECE_BYTES = 1024 * 1024
 _HELD_BYTES = 256 * 1024
@@ -56,7 +58,8 @@ class Layers:
         outside = _outside(page, textpage)
         off = self._off(page, number, textpage) - outside
         counts = Counter({
-            "text outside of the page": bool(outside), "text of a layer that is off": bool(off)
+            told("text outside of the page", _words(textpage, outside)): bool(outside),
+            told("text of a layer that is off", _words(textpage, off)): bool(off),
         })  # fmt: skip
         return Unseen(frozenset(outside | off), counts)
 
@@ -130,6 +133,17 @@ class _Drawn:
         size = self._bitmap.width, self._bitmap.height
         raw.FPDF_PageToDevice(self._page, 0, 0, *size, 0, x, y, column, row)
         return column.value, row.value
+
+
+def _words(textpage: Any, indexes: set[int]) -> str:
+    """The text that these characters are; what is between two stretches of them is a line end."""
+    pieces: list[str] = []
+    last: int | None = None
+    for index in sorted(indexes):
+        pieces += ["\n"] if last is not None and index > last + 1 else []
+        pieces.append(chr(raw.FPDFText_GetUnicode(textpage, index)))
+        last = index
+    return "".join(pieces).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _outside(page: pypdfium2.PdfPage, textpage: Any) -> set[int]:

@@ -28,14 +28,20 @@ from readroom.documents.formats import (
     Unreadable,
     omission_note,
     sections,
+    shapes,
     tables,
 )
 from readroom.documents.formats import compound as compounds
 from readroom.documents.formats.archives import ANOTHER_COPY
-from readroom.documents.formats.compound import Compound, Ole
+from readroom.documents.formats.compound import Ole
+from readroom.documents.formats.embedded import Embedded
+from readroom.documents.formats.ppt import beside
 from readroom.documents.formats.ppt import records as kinds
 from readroom.documents.formats.ppt import records as ppt_records
 from readroom.documents.formats.ppt.records import Record, records
+
+CARRIES = True
+"""It opens files of other formats, which it carries."""
 
 STREAM = "PowerPoint Document"
 TITLES = frozenset((0, 6))
@@ -82,7 +88,7 @@ def open_document(file: BinaryIO) -> Document:
         raise Unreadable("no slides can be found in it", ANOTHER_COPY)
     sections.check_slides(len(slides))
     document = next((record for record in top.values() if record.kind == kinds.DOCUMENT), None)
-    return OldSlides(slides, _beside(compound, top), tuple(_margins(document, _OF_SLIDES)))
+    return OldSlides(slides, beside.counted(compound, places, top), tuple(_margins(document, _OF_SLIDES)))
 
 
 def _at(data: memoryview, place: int) -> Iterator[Record]:
@@ -199,7 +205,7 @@ class OldSlides(Struct, frozen=True, dict=True):
     """An opened presentation."""
 
     slides: Sequence[_OldSlide]
-    beside: Counter[str]
+    beside: Embedded
     standing: Sequence[str] = ()
     unit: Unit = Unit.SLIDE
     _titles: list[str] = field(default_factory=list)
@@ -228,8 +234,9 @@ class OldSlides(Struct, frozen=True, dict=True):
         lines += writer.margins(self.standing if number == 1 else ())
         lines += sections.remarks(writer.notes(), writer.comments())
         notes = [sections.HIDDEN_SLIDE] if writer.is_hidden() else []
-        dropped = writer.dropped + (self.beside if number == 1 else Counter())
-        return Part(number, title, lines, notes=[*notes, *omission_note(dict(sorted(dropped.items())))])
+        dropped = writer.dropped + (self.beside.counts if number == 1 else Counter())
+        notes += omission_note(dict(sorted(dropped.items())))
+        return Part(number, title, lines, notes=notes, naming=self.beside.naming if number == 1 else ())
 
 
 class _SlideWriter:
@@ -343,13 +350,13 @@ class _SlideWriter:
                 texts_inside += texts[number : number + 1] if number >= 0 else ()
         options = shape.first(kinds.OPTIONS)
         if options is not None:
-            texts_inside += [_Text(4, words) for words in _word_art(options)]
+            texts_inside += [_Text(4, words) for words in shapes.word_art(options)]
         if place in _MARGINS:
             texts_inside = [text for text in texts_inside if text.text.strip("*\r ")]
         if any(text.text.strip() for text in texts_inside):
             yield [texts_inside]
-        elif options is not None and any(key == 0x104 for key, _, _ in _options(options)):
-            yield [[_Text(4, sections.picture(_described(options)))]]
+        elif options is not None and any(key == shapes.PICTURE for key, _, _ in shapes.options(options)):
+            yield [[_Text(4, sections.picture(shapes.described(options)))]]
 
 
 def _margins(holder: Record | None, instance: int | None = None) -> Iterator[str]:
@@ -367,42 +374,12 @@ def _placeholder(shape: Record) -> int:
     return record.data[4] if record is not None and len(record.data) >= 5 else -1
 
 
-def _options(record: Record) -> Iterator[tuple[int, int, bytes]]:
-    """The properties of a shape: their numbers, values, and the bytes of long ones."""
-    data = record.data
-    count = min(record.instance, len(data) // 6)
-    at = 6 * count
-    for number in range(count):
-        key, value = struct.unpack_from("<HI", data, 6 * number)
-        long = b""
-        if key & 0x8000:
-            long = bytes(data[at : at + value])
-            at += value
-        yield key & 0x3FFF, value, long
-
-
-def _word_art(options: Record) -> Iterator[str]:
-    for key, _, long in _options(options):
-        if key == 0xC0 and long:
-            yield _words(long)
-
-
-def _described(options: Record) -> str:
-    """The author's description of a picture."""
-    descriptions = (_words(long) for key, _, long in _options(options) if key == 0x381)
-    return " ".join(" ".join(descriptions).split())
-
-
-def _words(long: bytes) -> str:
-    return long[: len(long) // 2 * 2].decode("utf-16-le", "replace").strip("\0")
-
-
 def _is_table(shape: Record) -> bool:
     return any(
         key == 0x39F and value & 1
         for at in shape
         if at.kind in (0xF122, 0xF121)
-        for key, value, _ in _options(at)
+        for key, value, _ in shapes.options(at)
     )
 
 
@@ -413,28 +390,3 @@ def _place(shape: Record) -> tuple[int, int] | None:
         return None
     left, top = struct.unpack_from("<2i", record.data)
     return top, left
-
-
-def _has_macros(record: Record) -> bool:
-    """Whether a record has macros: programs write it also for presentations without."""
-    return record.kind == kinds.MACROS and any(len(at.data) >= 8 and any(at.data[4:8]) for at in record)
-
-
-def _beside(compound: Compound, top: Mapping[int, Record]) -> Counter[str]:
-    """Counts of hidden content outside of slides."""
-    counts = Counter({"document property": compound.properties()})
-    for record in top.values():
-        if record.kind == kinds.MASTER:
-            counts["text of layouts and masters"] += sum(
-                at.kind in (kinds.TEXT_WIDE, kinds.TEXT_NARROW) and bool(ppt_records.text(at).strip(" *\r\0"))
-                for shape in record.walk()
-                if shape.kind == kinds.TEXT_BOX
-                for at in shape
-            )
-        elif record.kind == kinds.DOCUMENT:
-            inside = Counter(at.kind for at in record.walk())
-            counts["link target"] += inside[kinds.LINK]
-            counts["film or sound"] += inside[kinds.FILM] + inside[4101]
-            counts["embedded object"] += inside[4044]
-            counts["macro project"] += sum(map(_has_macros, record.walk()))
-    return counts

@@ -44,6 +44,9 @@ from readroom.documents.formats.sheets.formulas import Formulas
 from readroom.documents.formats.sheets.xlsx import Cut, Disordered, Row, cut, only, plain, referred
 from readroom.documents.limits import SHEET_BYTES
 
+CARRIES = True
+"""It opens files of other formats, which a workbook carries."""
+
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 
@@ -176,8 +179,8 @@ class _SheetReader(Struct, frozen=True):
         if area.formulas:
             empty = formulas = 0
         return [
-            *cells.count_note(empty, cells.FORMULA, cells.FORMULAS),
-            *cells.count_note(formulas, *cells.VALUES),
+            *cells.formula_note(empty, cells.FORMULA, cells.FORMULAS),
+            *cells.formula_note(formulas, *cells.VALUES),
             *cells.hidden_notes(sum(row.is_hidden for row in part.rows), 0),
             *cells.merged_note(self._merged[number]),
             *cells.count_note(sum(row.width() > MAX_COLUMNS for row in part.rows), *cells.TOO_WIDE),

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from xml.sax.saxutils import unescape
 
-from readroom.documents.formats import Unreadable, ooxml, told
+from readroom.documents.formats import Unreadable, macros, ooxml, told
 from readroom.documents.formats.elements import Element, local
 from readroom.documents.formats.ooxml import Package
 from readroom.documents.formats.page_ranges import MAX_COLUMNS, MAX_ROWS, column_number
@@ -43,7 +43,7 @@ _DRAWN = {"pic": "picture", "graphicFrame": "chart or diagram", "contentPart": "
 
 _OF_WORKBOOK = {
     "externalLink": "link to another workbook",
-    "vbaProject": "macro project",
+    ooxml.MACROS: macros.KIND,
     "pivotCacheDefinition": "pivot cache",
     "connections": "data connection",
     "xmlMaps": "XML map",
@@ -170,10 +170,7 @@ def _drawn(package: Package, part: str) -> Counter[str]:
 
 def of_workbook(package: Package) -> Counter[str]:
     """Counts of hidden content outside of sheets."""
-    counter: Counter[str] = Counter()
-    for relation in package.relations(package.main).values():
-        if relation.kind in _OF_WORKBOOK:
-            counter[told(_OF_WORKBOOK[relation.kind], ooxml.inside(relation))] += 1
+    counter = ooxml.beside_of(package, _OF_WORKBOOK)
     for at in package.root(package.main).iter():
         if local(at) == "definedName":
             counter[told("defined name", f"{at.get('name', '')} = {at.text or ''}")] += 1

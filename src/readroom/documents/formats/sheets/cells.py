@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from msgspec import Struct, field
 
-from readroom.documents.formats import Area, Part
+from readroom.documents.formats import Area, Count, Part
 from readroom.documents.formats.page_ranges import MAX_COLUMNS, MAX_ROWS, column_letters
 from readroom.documents.limits import SHEET_CELLS
 
@@ -242,6 +242,11 @@ def merged_note(ranges: Sequence[str]) -> list[str]:
 def count_note(count: int, single: str, more: str) -> list[str]:
     """A sentence with a number of things; empty for 0."""
     return [f"{count:,} {single if count == 1 else more}"] if count else []
+
+
+def formula_note(count: int, single: str, more: str) -> list[str]:
+    """The same about formulas, which another view shows."""
+    return [Count(note, is_bare=False, formulas=count) for note in count_note(count, single, more)]
 
 
 def hidden_notes(rows: int, columns: int) -> list[str]:

@@ -229,8 +229,8 @@ class _Rows:
         end = self._total if self._last is None else self._last
         last = min(end, self._total)
         if not self._area.formulas:
-            notes += sheet_cells.count_note(self._uncalculated, sheet_cells.FORMULA, sheet_cells.FORMULAS)
-            notes += sheet_cells.count_note(self._formulas - self._uncalculated, *sheet_cells.VALUES)
+            notes += sheet_cells.formula_note(self._uncalculated, sheet_cells.FORMULA, sheet_cells.FORMULAS)
+            notes += sheet_cells.formula_note(self._formulas - self._uncalculated, *sheet_cells.VALUES)
         notes += sheet_cells.hidden_notes(self._hidden, 0)
         notes += sheet_cells.count_note(
             self._merged, "merged range has its value in its first cell only.",

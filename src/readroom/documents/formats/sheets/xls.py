@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, time, timedelta
+from functools import cached_property
 from typing import Any, BinaryIO, final
 
 import python_calamine as calamine
 import xlrd
+from msgspec.structs import replace
 
-from readroom.documents.formats import Area, Encrypted, Part, Unreadable, omission_note
+from readroom.documents.formats import Area, Encrypted, Part, Unreadable, macros, omission_note, told
 from readroom.documents.formats.archives import ANOTHER_COPY
-from readroom.documents.formats.compound import is_ole
+from readroom.documents.formats.compound import Compound, is_ole
+from readroom.documents.formats.embedded import Embedded
 from readroom.documents.formats.page_ranges import column_letters
 from readroom.documents.formats.sheets import cells
 from readroom.documents.formats.sheets.cells import Comments, Rows, Value
@@ -26,6 +30,9 @@ from readroom.documents.formats.sheets.cut_out import translated
 from readroom.documents.table import BIFF
 
 _VISIBLE = 0
+_MACROS, _OBJECT = "_vba_project_cur", "mbd"
+"""Storages of a workbook: its macros; the beginning of the names of embedded objects."""
+
 _COUNTED = re.compile(r"\[(?:h+|m+|s+)\]", re.IGNORECASE)
 """The part of a pattern that counts hours, also past a day: `[h]:mm`."""
 
@@ -61,7 +68,9 @@ class OldSheets:
         with _noted(notes):
             notes += self._notes(number, sheet, area)
         table = cells.table(rows, area, notes, comments)
-        return cells.part(number, self.names[number - 1], table, area)
+        part = cells.part(number, self.names[number - 1], table, area)
+        naming = self._of_book.naming if number == 1 else []
+        return replace(part, naming=naming) if naming else part
 
     def _rows(self, sheet: Any, area: Area) -> Rows:
         """The filled rows; those that were not requested have no cells."""
@@ -123,12 +132,38 @@ class OldSheets:
         ]
         yield from cells.merged_note(merged)
         others = len(self._book.sheet_names()) if number == 1 else 0
-        counts = {
-            "link target": sum(bool(link.url_or_path) for link in sheet.hyperlink_list),
-            "chart sheet or macro sheet": max(0, self._book._all_sheets_count - others) if others else 0,
-            "defined name": len(self._book.name_obj_list) if number == 1 else 0,
-        }
+        counts = Counter(
+            told("link target", _linked(link)) for link in sheet.hyperlink_list if link.url_or_path
+        )
+        if number == 1:
+            counts.update(told("defined name", name.name) for name in self._book.name_obj_list)
+            counts += self._of_book.counts
+            counts["chart sheet or macro sheet"] += max(0, self._book._all_sheets_count - others)
         yield from omission_note(counts)
+
+    @cached_property
+    def _of_book(self) -> Embedded:
+        """What the compound file has beside the sheets."""
+        file, found = io.BytesIO(self._data), Embedded()
+        with suppress(Unreadable):
+            if is_ole(file):
+                compound = Compound(file)
+                for name in sorted(compound.storages):
+                    if name.startswith(_OBJECT) and "/" not in name:
+                        found.add(compound, name)
+                found.counts += compound.properties()
+                if _MACROS in compound.storages:
+                    lines = macros.lines_of(compound, _MACROS)
+                    found.counts[told(macros.KIND, "\n".join(lines))] += 1
+        return found
+
+
+def _linked(link: Any) -> str:
+    """The place and the target of a link."""
+    place = f"{column_letters(link.fcolx + 1)}{link.frowx + 1}"
+    target = link.url_or_path
+    words = target.decode("cp1252", "replace") if isinstance(target, bytes) else str(target)
+    return f"{place}: {words}"
 
 
 def is_one(file: BinaryIO) -> bool:
