@@ -112,7 +112,7 @@ def folder(page: Page, address: str) -> None:
 
 def file(page: Page, address: str) -> None:
     page.goto(f"{address}/files")
-    page.locator("td a", has_text="guard.py").first.click()
+    page.locator("tbody a", has_text="guard.py").first.click()
 
 
 VIEWS = {

@@ -46,6 +46,7 @@ FLOORS: Mapping[str, int] = {
     "core.quoting": 0,
     "core.parquet": 0,
     "core.release": 0,
+    "core.tool_kinds": 0,
     "core.tasks": 0,
     # pure
     "core.moments": 1,
@@ -60,6 +61,7 @@ FLOORS: Mapping[str, int] = {
     "core.contracts": 1,
     "core.policy.rules": 1,
     "core.stores": 2,
+    "core.secrets": 2,
     "core.policy": 3,
     "core.sandbox": 3,
     "core.session": 3,

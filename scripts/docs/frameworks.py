@@ -71,7 +71,7 @@ def _recorded(name: str) -> Any:
 
 EXTRAS: Mapping[str, str] = {
     "all": "everything below but frameworks",
-    "audit": "[secrets in recorded sessions](audit.md)",
+    "audit": "[secrets in recorded sessions](audit.md), [masked in replies](mask-secrets.md)",
     "az": "[containers of Azure Blob Storage](buckets.md)",
     "dask": "[audits of many sessions on a cluster](audit.md#many-sessions)",
     "data": "[tables in Parquet, Arrow, Feather and Avro files](data.md)",

@@ -43,8 +43,8 @@ SECTIONS: Mapping[str, tuple[str, str, str]] = {
         "What may be read, who may call, and what it cost.",
         """
         how-to/policy how-to/several-folders how-to/buckets how-to/review how-to/review-with-git
-        how-to/run-commands how-to/serve-over-http how-to/budgets how-to/ledger how-to/otel
-        how-to/audit how-to/dashboard
+        how-to/run-commands how-to/mask-secrets how-to/serve-over-http how-to/budgets how-to/ledger
+        how-to/otel how-to/audit how-to/dashboard
         """,
     ),
     "contracts": (

@@ -57,6 +57,8 @@ EXAMPLES: tuple[ReadroomError, ...] = (
     errors.FailedError("It cannot be done", "Do something else."),
     errors.FolderNotEmpty("docs", 3),
     errors.DeniedContent(PATH, 2, "one of the others is denied"),
+    errors.MaskReturned("[masked: AWS key, 40 characters]"),
+    errors.MaskedPlace(PATH, 3, 2),
     errors.NoRepository(PATH),
     errors.NoSuchRevision(".", "v9"),
     errors.RepositoryFailed(".", "the object 1a2b is missing"),

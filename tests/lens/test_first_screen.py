@@ -96,7 +96,7 @@ def test_the_first_screen_has_money_habits_secrets_and_what_was_lost(
         "~/.claude/projects: 1 record", "~/.gemini/tmp: 1 record", "not there: ", "claude-sonnet-4-5",
         "$3.87", "unknown", "/home/dev/shop", "2026-11-2", "in all", "Prices of 20", "Make rule 117",
         "1. Whole files read for a few lines", "BASH_MAX_OUTPUT_LENGTH", "readroom: read_file",
-        "Secrets to rotate: 5", "Basic Auth Credentials in .env:2", "lost error lines", "check 0811 FAILED",
+        "Secrets to rotate: 5", "password in an address in .env:2", "lost error lines", "check 0811 FAILED",
         "--details",
     ):  # fmt: skip
         assert words in done.out, words

@@ -45,6 +45,7 @@ class Where(Struct, frozen=True):
     allow_commands: bool = False
     lasting: bool = False
     front_matter: str | None = None
+    mask_secrets: bool = False
 
     def open(self, state: Any = None) -> Workspace:
         """The workspace; `state` is shared with other processes of the same server.
@@ -63,6 +64,7 @@ class Where(Struct, frozen=True):
             options,
             self.config,
             allow_commands=self.allow_commands,
+            mask_secrets=self.mask_secrets,
             one_shot=not self.lasting,
             serving=self.lasting,
             contracts=None if self.front_matter is None else {"rnd": {"front_matter": self.front_matter}},

@@ -9,7 +9,14 @@ import msgspec
 
 from readroom.cli.answers import NATIVE, Where, answer, failure, finish
 from readroom.cli.exits import ExitCode
-from readroom.cli.options import commands_option, front_matter_option, option, subcommand, where_options
+from readroom.cli.options import (
+    commands_option,
+    front_matter_option,
+    mask_option,
+    option,
+    subcommand,
+    where_options,
+)
 from readroom.core.contracts import NAMES
 from readroom.core.errors import BadValue, ReadroomError
 from readroom.core.limits import VALUE_CHARS
@@ -24,6 +31,7 @@ def _call(
     max_chars: int | None,
     session: str,
     allow_commands: bool,
+    mask_secrets: bool,
     front_matter: str | None,
     root: str | None,
     config: str | None,
@@ -36,7 +44,7 @@ def _call(
         decoded = _decoded(arguments)
     except ReadroomError as error:
         return finish(failure(error, contract_name), as_json=True)
-    where = Where(root, config, allow_commands, front_matter=front_matter)
+    where = Where(root, config, allow_commands, front_matter=front_matter, mask_secrets=mask_secrets)
     reply = answer(where, tool, decoded, contract_name=contract_name, reply_bytes=max_chars, session=session)
     return finish(reply, as_json=True)
 
@@ -71,6 +79,7 @@ call = subcommand(
     ),
     option("--session", "Conversation that the call belongs to.", default="", show_default=False),
     commands_option(),
+    mask_option(),
     front_matter_option(),
     *where_options(),
 )

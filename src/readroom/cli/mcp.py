@@ -13,6 +13,7 @@ from readroom.cli.exits import ExitCode
 from readroom.cli.options import (
     commands_option,
     front_matter_option,
+    mask_option,
     option,
     roots_argument,
     subcommand,
@@ -31,12 +32,16 @@ def _mcp(
     contract_name: str,
     max_chars: int | None,
     allow_commands: bool,
+    mask_secrets: bool,
     front_matter: str | None,
 ) -> ExitCode:
     """Serve a folder to one MCP client over standard input and output."""
     from readroom.mcp.stdio import serve_stdio
 
-    where = Where(one_folder(folder, root), config, allow_commands, lasting=True, front_matter=front_matter)
+    at = one_folder(folder, root)
+    where = Where(
+        at, config, allow_commands, lasting=True, front_matter=front_matter, mask_secrets=mask_secrets
+    )
     if config is not None:  # without a file nothing of serving is needed
         max_chars = max_chars or found(SERVING)(config).max_chars
     with where.open() as workspace:
@@ -53,6 +58,8 @@ def repeated_options(where: Where, contract_name: str, max_chars: int | None) ->
         repeated += ["--front-matter", os.path.abspath(where.front_matter)]
     if where.allow_commands:
         repeated.append("--allow-commands")
+    if where.mask_secrets:
+        repeated.append("--mask-secrets")
     if contract_name != NATIVE:
         repeated += ["--contract", contract_name]
     return repeated if max_chars is None else [*repeated, "--max-chars", str(max_chars)]
@@ -82,6 +89,7 @@ def server_options() -> list[click.Parameter]:
             type=click.IntRange(min=1),
         ),
         commands_option(),
+        mask_option(),
         front_matter_option(),
     ]
 

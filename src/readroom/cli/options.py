@@ -194,6 +194,11 @@ def commands_option() -> click.Option:
     return flag("--allow-commands", "Let run_command run programs, confined to the folder.")
 
 
+def mask_option() -> click.Option:
+    """--mask-secrets, where calls of tools are answered."""
+    return flag("--mask-secrets", "Show no keys and passwords that are known by their form.")
+
+
 def front_matter_option() -> click.Option:
     """--front-matter, where the contract rnd can be called."""
     return _file("--front-matter", "Command file with the limits and paths for the contract rnd.")

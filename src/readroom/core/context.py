@@ -4,7 +4,7 @@ Results are carried from one request to another, so a chart is made of pieces wi
 Many places are grouped, and a group shows its largest one, so that a picture has a bounded size.
 
 Knows: bands, sums and SVG. A picture has a title, a description and a link per point; the numbers of a point
-    are for a table beside it.
+    are for a table next to it.
 Does not know: sessions and ledgers.
 """
 
@@ -31,7 +31,7 @@ BANDS: Final[Mapping[Band, str]] = {
     "repeats": "Shown again",
     "unused": "Thrown away",
 }
-"""What a context is made of, from the bottom of a chart to its top."""
+"""The parts of a context, from the bottom of a chart to its top."""
 
 ABOUT_BANDS: Final = (
     "Shown again: lines that the model still had. Thrown away: results that nothing later used."
@@ -49,10 +49,25 @@ _COLOURS: Final[Mapping[Band, tuple[str, str]]] = {
 }
 """In the light and in the dark."""
 
+_OF_KINDS: Final[Mapping[str, Band]] = {
+    "read": "files", "edit": "files", "write": "files", "search": "searches", "list": "searches",
+    "command": "commands",
+}  # fmt: skip
+
+
+def band_of(kind: str) -> Band:
+    """The band of the results of tools of a kind, see `tool_kinds`."""
+    return _OF_KINDS.get(kind, "others")
+
+
 MOST_POINTS: Final = 120
 """Points of a chart: one for each few pixels of a phone's width."""
 
 WIDTH, HEIGHT = 1000, 240
+
+
+Link: TypeAlias = Callable[[int], str]
+"""The address for the point of an index."""
 
 
 class Piece(Struct, frozen=True):
@@ -139,7 +154,7 @@ def _point(first: int, last: int, sums: Sequence[Sequence[int]], compacted: Sequ
 # -----------------------------------------------------------------------------
 
 
-def picture(drawn: Course, name: str, title: str, link: Callable[[int], str]) -> str:
+def picture(drawn: Course, name: str, title: str, link: Link) -> str:
     """The chart as SVG: `name` is unique in its page, `link` gives the address for the point of an index."""
     most = max((point.tokens for point in drawn.points), default=0) or 1
     ends = [round(WIDTH * at / len(drawn.points), 1) for at in range(len(drawn.points) + 1)]

@@ -10,8 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from readroom.core.context import Course
 from readroom.core.session.conversation import ShownLines
 
 FindingKind: TypeAlias = Literal[
@@ -90,16 +91,65 @@ class PastCall(Struct, frozen=True):
     counter: str
 
 
+class PastSession(Struct, frozen=True):
+    """A conversation in a record that a client left.
+
+    Attributes:
+        session, agent: As in its calls.
+        title: The beginning of its first prompt; empty where that is not recorded or holds a secret.
+        course: Its context over its requests; None for one of too many.
+        made: For each point of it, how many calls were made before its first request.
+    """
+
+    session: str
+    agent: str
+    title: str
+    course: Course | None = None
+    made: Sequence[int] = ()
+
+
+class AuditTable(Struct, frozen=True):
+    """A table of an audit in words; with `numbers` all its columns but the first are numbers."""
+
+    name: str
+    title: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numbers: bool = False
+    note: str = ""
+
+
+PastRow: TypeAlias = PastCall | Finding | PastSession | AuditTable
+
+
+class Audit(Struct):
+    """An audit shown with a ledger: findings, sessions by name, and what it says first."""
+
+    findings: list[Finding] = field(default_factory=list)
+    sessions: dict[str, PastSession] = field(default_factory=dict)
+    tables: list[AuditTable] = field(default_factory=list)
+
+    def add(self, row: Finding | PastSession | AuditTable, most: int) -> None:
+        """Add a row, if there are fewer than `most` of its sort."""
+        if isinstance(row, Finding):
+            self.findings += [row] if len(self.findings) < most else []
+        elif isinstance(row, AuditTable):
+            self.tables.append(row)
+        elif len(self.sessions) < most:
+            self.sessions[row.session] = row
+
+
 _RECORDED = ("readroom.lens.ledger", "recorded")
 
 
-def recorded(source: Path, workspace: str) -> Iterator[PastCall | Finding]:
-    """The calls and findings of an audit in JSON Lines, or of a client's records, audited now.
+def recorded(source: Path, workspace: str) -> Iterator[PastRow]:
+    """The calls, sessions and findings of an audit in JSON Lines, or of a client's records, audited now,
+    and last what it says first.
 
     `workspace` is the folder of the sessions, to which names of files are relative. Raises BadValue.
     """
     module, name = _RECORDED
-    rows: Iterator[PastCall | Finding] = getattr(import_module(module), name)(source, workspace)
+    rows: Iterator[PastRow] = getattr(import_module(module), name)(source, workspace)
     return rows
 
 

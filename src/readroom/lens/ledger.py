@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from bisect import bisect_left
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,26 +19,49 @@ from msgspec.structs import replace
 from readroom.core.errors import BadValue
 from readroom.core.limits.session import LEDGER_NAME_CHARS, LEDGER_TEXT_CHARS
 from readroom.core.quoting import as_value
-from readroom.core.rows import Finding, PastCall
+from readroom.core.rows import PastCall, PastRow, PastSession
 from readroom.core.session.conversation import ShownLines
 from readroom.lens import records
 from readroom.lens.audit import ROWS, Options, grouped, one_by_one
 from readroom.lens.copies import without_copies
-from readroom.lens.findings.secrets import installed
-from readroom.lens.normal_form import Row
+from readroom.lens.findings.secrets import installed, is_harmless
+from readroom.lens.normal_form import Call, Row
+from readroom.lens.report import Totals
+from readroom.lens.report.courses import course_of
+from readroom.lens.report.statements import overview
 from readroom.lens.sessions import Audited
 
 _DAY_US = 86_400_000_000
 
 
-def recorded(source: Path, workspace: str) -> Iterator[PastCall | Finding]:
+_COURSES = 500
+"""Sessions with a course: others are drawn from their calls, when somebody looks."""
+
+
+def recorded(source: Path, workspace: str) -> Iterator[PastRow]:
     """See `rows.recorded`."""
     written_us = int(source.stat().st_mtime) * 1_000_000 // _DAY_US * _DAY_US
+    totals = Totals()
     for part in _parts(source):
+        totals.add(part)
+        yield _session(part, with_course=totals.sessions <= _COURSES)
         for finding in part.findings:
             file = _shown_name(finding.file, workspace) if finding.file else ""
             yield replace(finding, file=file)
         yield from _calls(part, workspace, written_us)
+    yield from overview(totals, secrets=installed())
+
+
+def _session(part: Audited, *, with_course: bool) -> PastSession:
+    session = part.session
+    name, agent = _name(session.session), _name(session.client)
+    if not with_course or not part.turns:
+        return PastSession(name, agent, session.title)
+    course, places = course_of(part)
+    # The first request of a point carried the results of all calls before it.
+    answered = sorted(places.get(call.turn, 0) for call in part.calls)
+    made = [bisect_left(answered, point.first) for point in course.points]
+    return PastSession(name, agent, session.title, course, made)
 
 
 def _parts(source: Path) -> Iterator[Audited]:
@@ -89,7 +113,7 @@ def _calls(part: Audited, workspace: str, written_us: int) -> Iterator[PastCall]
             hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32], at,
             _name(session.client), _name(session.session), call.epoch, _name(call.server or session.client),
             _name(call.tool), _shown_name(call.file, workspace, LEDGER_TEXT_CHARS) if call.file else None,
-            _object(call.arguments), "error" if call.error else "ok" if call.answered else "unanswered",
+            _arguments(call), "error" if call.error else "ok" if call.answered else "unanswered",
             shown.get(call.call, ()), call.tokens, "exact" if session.tokens_exact else "estimate",
         )  # fmt: skip
 
@@ -106,6 +130,12 @@ def _microseconds(time: str) -> int | None:
         return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1_000_000)
     except (ValueError, OverflowError):
         return None
+
+
+def _arguments(call: Call) -> object:
+    """The arguments of a call, without a command line that may hold a secret."""
+    harmless = call.kind != "command" or not installed() or is_harmless(call.arguments)
+    return _object(call.arguments) if harmless else {"": "(not shown: it may hold a secret)"}
 
 
 def _object(text: str) -> object:

@@ -14,8 +14,8 @@ import msgspec
 from msgspec.structs import replace
 
 from readroom.core.rows import Finding
+from readroom.core.tool_kinds import bare_name
 from readroom.lens.evidence import Evidence, Known, evidence
-from readroom.lens.evidence.tools import bare_name
 from readroom.lens.held import (
     AwaitedCalls,
     KeptArguments,

@@ -9,7 +9,8 @@ import pytest
 from readroom.core.deadline import Deadline
 from readroom.core.limits import MAX_PATH_DEPTH, NEAR_SCAN_NAMES, NEAR_SCAN_PARTS, NEAR_SCAN_S
 from readroom.core.paths import WorkPath
-from readroom.core.policy.guard import Effort, Guard, near_names
+from readroom.core.policy.guard import Guard
+from readroom.core.policy.near import Effort, near_names
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.values import EntryKind
 

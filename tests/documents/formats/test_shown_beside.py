@@ -236,3 +236,33 @@ def test_other_forms_of_an_output_are_shown_with_their_text() -> None:
     shown = beside("a.ipynb", data)
     assert "<b>bold</b>" in shown
     assert "5 bytes" in shown
+
+
+def with_part(data: bytes) -> bytes:
+    """A Word document of today in which an object is embedded."""
+    link = '<Relationship Id="o" Type="http://x/oleObject" Target="embeddings/o.bin"/>'
+    held = '<o:OLEObject xmlns:o="urn:schemas-microsoft-com:office:office" r:id="o"/>'
+    made = word(f"<w:p><w:r><w:object>{held}</w:object></w:r></w:p>", links=link)
+    with zipfile.ZipFile(made, "a") as package:
+        package.writestr("word/embeddings/o.bin", data)
+    return made.getvalue()
+
+
+def test_objects_in_documents_of_today_are_shown_and_policy_is_asked() -> None:
+    packed_file = compounds.compound({"\x01Ole10Native": native("prices.csv", b"pear;2\n")})
+    shown = beside("new.docx", with_part(packed_file))
+    assert "!/word/embeddings/o.bin" in shown
+    assert f"{INDENT}pear;2" in shown
+    hidden = compounds.compound({"\x01Ole10Native": native(".env", SECRET.encode())})
+    denied = beside("new.docx", with_part(hidden))
+    assert "opensesame" not in denied
+    assert "denied by policy" in denied
+
+
+def test_a_document_of_today_in_another_is_read_once_and_not_what_is_in_it() -> None:
+    inner = word("<w:p><w:r><w:t>inner words</w:t></w:r></w:p>").getvalue()
+    assert f"{INDENT}inner words" in beside("new.docx", with_part(inner))
+    data = inner
+    for _ in range(30):
+        data = with_part(data)
+    assert len(beside("new.docx", data)) < 80_000

@@ -81,10 +81,17 @@ class Visitor:
 
     def views(self) -> list[str]:
         """Every sort of page, at an address that has something."""
-        found = ["/ui", "/ui/calls?outcome=refused", "/ui/map", "/ui/ledger"]
+        found = [
+            "/ui",
+            "/ui/calls?outcome=refused",
+            "/ui/map",
+            "/ui/ledger",
+            "/ui/refused",
+            "/ui/search?q=src",
+        ]
         for page, address in (("session", "/ui/sessions"), ("file", "/ui/files"), ("call", "/ui/calls")):
             self.page.goto(address)
-            links = self.page.locator(f"td a[href^='/ui/{page}?']")
+            links = self.page.locator(f"tbody a[href^='/ui/{page}?']")
             href = (
                 links.last.get_attribute("href") if page == "session" else links.first.get_attribute("href")
             )
@@ -142,7 +149,7 @@ def test_a_hostile_session_is_shown_and_does_nothing(browser: Browser, running: 
         assert "pwned" not in page.title()
         assert page.locator("main img, main script").count() == 0
     page.goto("/ui/sessions")
-    page.locator("td a", has_text="onerror").first.click()
+    page.locator("tbody a", has_text="onerror").first.click()
     page.get_by_role("heading", level=1).filter(has_text="onerror").wait_for()
     assert page.title() != "pwned"
     assert visitor.complaints == []
@@ -166,7 +173,7 @@ def test_a_keyboard_leads_from_the_overview_to_a_line(browser: Browser, running:
     press_until(page, "a[href*='path=src%2Fcore%2Fengine']")
     page.keyboard.press("Enter")
     page.wait_for_url("**/ui/map?path=src%2Fcore%2Fengine")
-    press_until(page, "td a[href^='/ui/file']")
+    press_until(page, "tbody a[href^='/ui/file']")
     page.keyboard.press("Enter")
     page.wait_for_url("**/ui/file?path=**")
     press_until(page, ".gutter a")

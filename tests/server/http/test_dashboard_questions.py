@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
@@ -67,7 +68,16 @@ def test_sums_charts_and_files_are_those_of_the_rows(
     assert {one.name: one.tokens for one in questions.sums(wanted, "agent")} == dict(tokens)
     assert sum(one.calls for one in questions.sums(wanted)) == len(left)
     drawn = questions.series(wanted, "agent")
-    assert {name: sum(line) for name, line in zip(drawn.names, drawn.values, strict=True)} == dict(tokens)
+    summed = {name: sum(line) for name, line in zip(drawn.names, drawn.values, strict=True)}
+    assert summed == {name: count for name, count in tokens.items() if count}
+    whole = [row for row in rows if is_meant(row, wanted, DAY_US) and has_outcome(row, wanted.outcome)]
+    days = Counter[str]()
+    for row in whole:
+        days[str(datetime.fromtimestamp(int(str(row["time_us"])) / 1e6, UTC).date())] += 1
+    by_day = questions.days(wanted, limit=10)
+    assert {one.name: one.calls for one in by_day} == dict(days)
+    assert [one.name for one in by_day] == sorted(days, reverse=True)
+    assert sum(one.tokens for one in by_day) == sum(int(str(row["tokens"])) for row in whole)
     listed = [row.event.time_us for row in questions.calls(wanted, limit=len(rows) + 1)]
     assert sorted(listed) == sorted(int(str(row["time_us"])) for row in left)
     some = [row.event.time_us for row in questions.calls(wanted, limit=3)]

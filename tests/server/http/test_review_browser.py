@@ -69,7 +69,7 @@ def visitor(
 
 def addresses(seen: Visitor) -> list[str]:
     seen.page.goto("/ui/review")
-    links = seen.page.locator("td a[href^='/ui/waiting?']")
+    links = seen.page.locator("tbody a[href^='/ui/waiting?']")
     found = [links.nth(at).get_attribute("href") for at in range(links.count())]
     assert len(found) == 2
     return [href for href in found if href is not None]
@@ -143,7 +143,7 @@ def test_without_scripts_a_set_is_decided_as_well(
     page.get_by_label("Token").fill(person)
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="Review", exact=True).click()
-    page.locator("td a[href^='/ui/waiting?']").first.click()
+    page.locator("tbody a[href^='/ui/waiting?']").first.click()
     page.get_by_role("button", name="Accept the chosen").click()
     page.get_by_role("button", name="Accept", exact=True).click()
     page.get_by_role("status").wait_for()

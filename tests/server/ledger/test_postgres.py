@@ -224,6 +224,13 @@ def test_the_dashboard_asks_what_it_asks_of_sqlite(book: Ledger, tmp_path: Path)
                 questions.calls(wanted, limit=3),
                 questions.showing("/w", "a.txt"),
                 questions.workspaces(),
+                questions.days(every, limit=5),
+                questions.days(wanted, limit=5),
+                questions.named_sessions("/w", ["S"], ["s"], limit=5),
+                questions.named_files("/w", ["A", "txt"], limit=5),
+                questions.asking("/w", ["A.TXT", "read"], limit=5),
+                questions.asking("/w", ["a%"], limit=5),
+                questions.refused(every, limit=5),
             ]
         )
     assert told[0] == told[1]

@@ -126,6 +126,7 @@ from readroom.core.policy.guard import Guard
 from readroom.core.policy.ignore_files import require_one_name
 from readroom.core.policy.rules import VERSION_CONTROL_RULES, Rules, denials
 from readroom.core.release import CONFIG_FILE
+from readroom.core.secrets.shown import masks
 from readroom.core.session.conversation import State
 from readroom.core.session.gatekeeper import Gatekeeper
 from readroom.core.session.index_cache import IndexCache
@@ -220,6 +221,7 @@ def load(
     explicit: str | os.PathLike[str] | None = None,
     *,
     allow_commands: bool = False,
+    mask_secrets: bool = False,
     one_shot: bool = False,
     serving: bool = False,
     contracts: Mapping[str, Mapping[str, Any]] | None = None,
@@ -230,18 +232,15 @@ def load(
         store: Its root, whose `readroom.toml` can restrict what the operator allows.
         explicit: The operator's file.
         allow_commands: The operator allows commands, whatever that file says.
+        mask_secrets: Secrets are masked, whatever that file says.
         one_shot: The workspace is for one call.
         serving: It is for clients of a server, whose calls are recorded unless that file says no.
         contracts: Settings of contracts by name and key, which override that file.
     """
     index = IndexPolicy(folder=own_folder(os.environ, sys.platform))
     history = HistoryPolicy(folder=own_file(HISTORY_FOLDER))
-    settings = Settings(
-        layers=(denials(),),
-        index=index,
-        variables=variables_of_contracts(os.environ),
-        history=history,
-    )
+    variables = variables_of_contracts(os.environ)
+    settings = Settings(layers=(denials(),), index=index, variables=variables, history=history)
     if explicit is not None:
         where = os.fspath(explicit)
         settings = _applied(settings, where, None, trusted=True)
@@ -258,8 +257,9 @@ def load(
         from readroom.core.config.file import form
 
         ledger = form("ledger")().applied(ledger).served()
+    secrets = replace(settings.secrets, mask=settings.secrets.mask or mask_secrets)
     otel = settings.otel if settings.otel is not None else observing_of_environment()
-    settings = replace(settings, commands=commands, ledger=ledger, otel=otel)
+    settings = replace(settings, commands=commands, ledger=ledger, secrets=secrets, otel=otel)
     recorded = own_file(LEDGER_FILE) if ledger is None else ledger.file
     hidden = state_denials(
         store, recorded, own_file(TOKENS_FILE), own_file(NOTES_FOLDER), settings.history.folder
@@ -308,7 +308,8 @@ def guard(store: Store, settings: Settings) -> Guard:
         from readroom.core.config.roots.joining import joined_guard
 
         return joined_guard(store, settings, guard)
-    return Guard(store, Rules(settings.layers or (denials(),)), settings.hardlinks)
+    rules = Rules(settings.layers or (denials(),))
+    return Guard(store, rules, settings.hardlinks, masks=masks(settings.secrets))
 
 
 def places(guarded: Guard, settings: Settings) -> WriteTargets:
@@ -469,7 +470,7 @@ def _area(place: Place, guarded: Guard, changeable: WriteTargets, settings: Sett
     if policy.version_control != "hidden":
         exceptions = (*settings.exceptions, *VERSION_CONTROL_RULES)
         layers = (denials(exceptions, settings.roots), *layers[1:])
-    own = Guard(guarded.store, Rules(layers), settings.hardlinks)
+    own = Guard(guarded.store, Rules(layers), settings.hardlinks, masks=settings.secrets.mask)
     # What tools never show and commands may read is fixed, unless it may be changed, too.
     seen = own if policy.version_control == "write" else guarded
     return Area(place, seen, own, changeable)

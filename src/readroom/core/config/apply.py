@@ -68,6 +68,7 @@ def applied(settings: Settings, file: ConfigFile, environ: Mapping[str, str], *,
         settings.variables,
         replace(settings.history, **sections["history"]),
         settings.others,
+        replace(settings.secrets, **sections["secrets"]),
         read["otel"].applied(settings.otel),
     )
     return after if trusted else restrict(settings, after, sections, file)

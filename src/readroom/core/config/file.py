@@ -395,12 +395,19 @@ class HistorySection(Section, frozen=True):
     review_in_dashboard: Switch = UNSET
 
 
+class SecretsSection(Section, frozen=True):
+    """[secrets]."""
+
+    mask: Switch = UNSET
+
+
 SECTIONS: Mapping[str, type[Section] | str] = {
     "policy": PolicySection,
     "changes": ChangesSection,
     "commands": CommandsSection,
     "index": IndexSection,
     "history": HistorySection,
+    "secrets": SecretsSection,
     "ledger": "readroom.server.ledger.settings:LedgerSection",
     "otel": "readroom.server.otel.settings:OtelSection",
     "budget": "readroom.server.budgets:BudgetSection",

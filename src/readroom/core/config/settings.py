@@ -15,6 +15,7 @@ from readroom.core.policy.changes import ChangePolicy
 from readroom.core.policy.commands import CommandPolicy
 from readroom.core.policy.guard import HardLinkMode
 from readroom.core.policy.rules import Denials, Layer, Rule
+from readroom.core.secrets import SecretPolicy
 from readroom.core.session.index_files import IndexPolicy
 from readroom.core.session.journal import Journaling
 from readroom.core.session.meter import Metering
@@ -40,6 +41,7 @@ class Settings(Struct, frozen=True):
         history: Whether and where the past of changes is kept.
         contracts: The settings of each contract.
         variables: Environment variables of contracts.
+        secrets: Whether secrets are masked.
         otel: Whether and where spans and metrics are sent; None sends nothing.
         others: Those of the other roots by name, where there are several.
     """
@@ -59,6 +61,7 @@ class Settings(Struct, frozen=True):
     variables: tuple[tuple[str, str], ...] = ()
     history: HistoryPolicy = field(default_factory=lambda: HistoryPolicy(enabled=False))
     others: Mapping[str, Settings] = field(default_factory=dict)
+    secrets: SecretPolicy = field(default_factory=SecretPolicy)
     otel: Observing | None = None
 
 

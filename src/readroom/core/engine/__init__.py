@@ -128,8 +128,13 @@ class Engine:
         """
         if self._closed:
             raise errors.Closed
+        perform = self._perform
+        if self.services.guard.masks:
+            from readroom.core.engine import masking  # few operators mask
+
+            perform = partial(masking.performed, perform)
         with counting() as cost:
-            performed = self._perform(request, cap, deadline, caller, steps, terms, origin)
+            performed = perform(request, cap, deadline, caller, steps, terms, origin)
         return cost.told(performed) if isinstance(performed, ReadResult | ListResult) else performed
 
     def _perform(
@@ -147,6 +152,10 @@ class Engine:
         services, verb = self._services(terms, request, caller), BY_REQUEST[type(request)]
         request, guard, respelled = _normal(services, verb, terms, request)
         own = services.guard
+        if own.masks and verb.traces == "edit":
+            from readroom.core.engine.masking import require_no_label  # few operators mask
+
+            require_no_label(own, request)
         if guard is not own:
             services = replace(services, guard=guard)
         within = deadline

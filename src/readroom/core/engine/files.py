@@ -227,7 +227,7 @@ def _expected(
     path = job.request.path
     if state.kind is not EntryKind.FILE:
         raise _no_hash(path)
-    with place.open() as source:
+    with services.guard.shown(place.open()) as source:
         try:
             now = hashes.digits_of(source, job.deadline)
         except (Shrunk, errors.ObjectChanged):

@@ -15,6 +15,7 @@ from typing import IO, cast, final
 
 from readroom.core import errors
 from readroom.core.deadline import Deadline
+from readroom.core.engine.read.as_bytes import require_showable
 from readroom.core.engine.services import Job, Services
 from readroom.core.engine.walk import Walk
 from readroom.core.limits import BLOCK_BYTES, LIST_MAX_DEPTH
@@ -22,6 +23,7 @@ from readroom.core.paths import WorkPath, join
 from readroom.core.policy.guard import Guard
 from readroom.core.policy.rules.gitignore import UnusablePattern, byte_text, translate
 from readroom.core.search.globs import alternatives
+from readroom.core.secrets.shown import starred
 from readroom.core.session.expansions import TempSpool
 from readroom.core.stores.base import Source
 from readroom.core.values import EntryKind
@@ -197,7 +199,8 @@ class _Pack:
             return self._stop(wanted, "bytes", path)
         self._seen.add(path)
         try:
-            with self._guard.open(path) as source:
+            with starred(self._guard.open(path)) as source:
+                require_showable(path, source)
                 if real is None or source.real == real:
                     self._add(wanted, path, source)
                 else:

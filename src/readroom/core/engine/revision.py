@@ -220,7 +220,8 @@ def at(
     rules = guard.rules_at(path).below(mount)
     unseen = partial(unseen_at, repository, rules, mount, revision, deadline)
     store = RevisionStore(repository, revision, mount, deadline, unseen)
-    return Guard(store, rules, guard.hardlinks, ignore_files=()), mount if own == ROOT else join(mount, own)
+    inner = Guard(store, rules, guard.hardlinks, ignore_files=(), masks=guard.masks)
+    return inner, mount if own == ROOT else join(mount, own)
 
 
 # -----------------------------------------------------------------------------

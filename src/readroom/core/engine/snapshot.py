@@ -12,6 +12,7 @@ from readroom.core.limits.session import STORE_BYTES
 from readroom.core.paths import ROOT, WorkPath
 from readroom.core.policy.guard import Guard
 from readroom.core.policy.ignore_files import IgnoreTree
+from readroom.core.secrets import unmasked
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.values import EntryKind
 
@@ -56,7 +57,7 @@ def snapshot(guard: Guard, deadline: Deadline) -> MemoryStore:
 
 def _content(guard: Guard, path: WorkPath, room: int, deadline: Deadline) -> bytes | None:
     try:
-        source = guard.open(path)
+        source = unmasked(guard.open(path))
     except (AbsentError, RefusedError, FailedError):
         return None
     with source:

@@ -27,6 +27,7 @@ from readroom.core.errors.git import *
 from readroom.core.errors.history import *
 from readroom.core.errors.reading import *
 from readroom.core.errors.review import *
+from readroom.core.errors.secrets import *
 from readroom.core.errors.serving import *
 from readroom.core.errors.usage import *
 

@@ -59,6 +59,7 @@ class Book:
         """Open it. Raises HistoryFailed."""
         folder = policy.folder if store.folder is not None else None
         self.store = store
+        self.on_disk = folder is not None
         self.policy = policy
         self.database = Database(folder, log_bytes(self.policy))
         self.clock = clock

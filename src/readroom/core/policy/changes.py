@@ -50,7 +50,6 @@ _MAGIC = r"[\\*?\[\]]| $"
 _ODD = "['\"\\0-\\x1f\\x7f\ud800-\udfff]"
 """What a TOML string cannot hold literally; each is one byte of a name, which "?" matches."""
 
-
 Fixed: TypeAlias = Callable[[WorkPath, Sequence[str], Container[str]], set[str]]
 """Finds the fixed names among those of a folder; it also gets those that are folders."""
 
@@ -157,7 +156,7 @@ class WriteTargets:
         def make(changes: Sequence[Change], begun: Callable[[], None]) -> Sequence[Warn]:
             (change,) = changes
             assert isinstance(change, PutFile)
-            return place.put(change.pieces, over, begun)
+            return place.put(change.pieces, change.over, begun)
 
         made, warnings = self._kept([PutFile(place, pieces, over)], make, ready)
         return (*made, *warnings)
@@ -198,6 +197,7 @@ class WriteTargets:
         ready: Callable[[], None] = lambda: None,
     ) -> tuple[T, Sequence[Warn]]:
         """Make changes, written down when they are ready and before anything is changed."""
+        changes = self.guard.as_made(changes)
         if self._recorder is None:
             return make(changes, ready), ()
         keeping = self._recorder.keeping(changes)
@@ -372,7 +372,7 @@ class WriteTargets:
         except BaseException:
             source.close()
             raise
-        return source
+        return self.guard.shown(source)
 
     def _at(self, path: WorkPath, requested: WorkPath) -> WriteTarget:
         self._require(path, requested, folder=False)

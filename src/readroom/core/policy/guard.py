@@ -9,123 +9,27 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections import deque
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import partial
-from itertools import islice
 from operator import is_not
 from typing import TYPE_CHECKING, Literal, TypeAlias, final
 
-from readroom.core import errors, limits, paths
+from readroom.core import errors, paths
 from readroom.core.deadline import Deadline
-from readroom.core.paths import BORDER, ROOT, WorkPath, ancestors, basename, join, parent, require_normal
+from readroom.core.paths import BORDER, ROOT, WorkPath, join, require_normal
 from readroom.core.policy.hardlinks import HardLinks
 from readroom.core.policy.ignore_files import MARKS, NAMES, IgnoreFile, IgnoreTree
 from readroom.core.policy.names import root_names
+from readroom.core.policy.near import Effort, near_names
 from readroom.core.policy.rules import Denials, Layer, Rules, Verdict, denials
 from readroom.core.quoting import quote
-from readroom.core.stores.base import Folder, Source, Store
+from readroom.core.secrets import shown as secrets
+from readroom.core.stores.base import Change, Folder, Source, Store
 from readroom.core.values import EntryKind, Stat
 
 if TYPE_CHECKING:
     from readroom.core.stores.roots.names import Place
-
-# -----------------------------------------------------------------------------
-# Names similar to one that does not exist: a typing error, different case, another folder.
-#
-# The search starts next to the missing name and continues in the whole tree from the top
-# down, with limited effort.  The function that lists names decides which may be suggested.
-# -----------------------------------------------------------------------------
-
-
-@final
-class Effort:
-    """The remaining effort for finding similar names, visible or not.
-
-    A folder costs one step for each part of its path, a name one.
-
-    Attributes:
-        spent: Whether the search must stop.
-    """
-
-    def __init__(self, deadline: Deadline) -> None:
-        self._deadline = deadline
-        self._names = limits.NEAR_SCAN_NAMES
-        self._parts = limits.NEAR_SCAN_PARTS
-        self.spent = False
-
-    def takes_name(self) -> bool:
-        """Spend effort on one more name; False if there is none left."""
-        self._names -= 1
-        self.spent = self.spent or self._names < 0
-        return not self.spent
-
-    def takes_folder(self, folder: WorkPath) -> bool:
-        """Spend effort on opening one more folder; False if there is none left."""
-        self._parts -= len(ancestors(folder)) + 1
-        self.spent = self.spent or self._parts < 0 or self._deadline.expired or self._deadline.cancelled
-        return not self.spent
-
-
-Visible: TypeAlias = Callable[[WorkPath, Effort], Iterator[tuple[WorkPath, EntryKind]]]
-"""The names in a folder that may be suggested or entered, while the effort lasts; none if the folder does
-not exist."""
-
-
-def near_names(
-    path: WorkPath,
-    visible: Visible,
-    kinds: frozenset[EntryKind],
-    deadline: Deadline,
-    is_usable: Callable[[WorkPath], bool] = lambda name: True,
-) -> list[WorkPath]:
-    """The names most similar to `path`, of some kinds and usable, best first."""
-    within = deadline.within(limits.NEAR_SCAN_S)
-    siblings = [name for name, kind in visible(parent(path), Effort(within)) if kind in kinds]
-    near = list(
-        islice(filter(is_usable, _ranked(path, siblings, limits.NEAR_BESIDE_SCORE)), limits.NEAR_NAMES)
-    )
-    if len(near) < limits.NEAR_NAMES:
-        known = {*near, *siblings}
-        tree = [name for name, kind in _tree(visible, Effort(within)) if kind in kinds and name not in known]
-        near += islice(
-            filter(is_usable, _ranked(path, tree, limits.NEAR_TREE_SCORE)), limits.NEAR_NAMES - len(near)
-        )
-    return near
-
-
-def _tree(visible: Visible, effort: Effort) -> Iterator[tuple[WorkPath, EntryKind]]:
-    """Everything below the root, breadth first."""
-    pending = deque([ROOT])
-    while pending and not effort.spent:
-        for name, kind in visible(pending.popleft(), effort):
-            if kind is EntryKind.FOLDER:
-                pending.append(name)
-            yield name, kind
-
-
-def _ranked(path: WorkPath, candidates: Sequence[WorkPath], score: int) -> list[WorkPath]:
-    from rapidfuzz import fuzz, process  # takes 16 ms; needed only for missing names
-
-    scored = process.extract(
-        _folded(basename(path)),
-        [_folded(basename(name)) for name in candidates],
-        scorer=fuzz.ratio,
-        limit=8 * limits.NEAR_NAMES,  # among equal last parts, the most alike path comes first
-        score_cutoff=score,
-    )
-    whole = _folded(path)
-    best = [
-        (-likeness, -fuzz.ratio(whole, _folded(candidates[at])), candidates[at]) for _, likeness, at in scored
-    ]
-    return [name for _, _, name in sorted(best)]
-
-
-def _folded(name: str) -> str:
-    """A form in which names that look the same are equal: macOS decomposes accented letters."""
-    return unicodedata.normalize("NFC", name).casefold()
-
 
 COMPOSED = frozenset("K;`")
 """The ASCII characters to which Unicode normalizes another one, such as the sign of the kelvin: a path that
@@ -144,6 +48,7 @@ class Guard:
 
     Attributes:
         tops: The paths of roots: the root alone, unless there are several (`policy.roots`).
+        masks: Whether what it opens has signs in the place of secrets.
     """
 
     tops: Set[WorkPath] = frozenset((ROOT,))
@@ -155,6 +60,7 @@ class Guard:
         hardlinks: HardLinkMode = "warn",
         *,
         ignore_files: Sequence[WorkPath] = NAMES,
+        masks: bool = False,
     ) -> None:
         """Apply rules to a store. Raises BadConfig, Denied.
 
@@ -163,9 +69,11 @@ class Guard:
             rules: Denials and allow lists; None for the built-in denials.
             hardlinks: "refuse" refuses every file with several names, "warn" those with a denied name.
             ignore_files: Files of the root that deny more, looked up with every call.
+            masks: Whether what it opens has signs in the place of secrets (`secrets.view`).
         """
         self.store = store
         self.hardlinks = hardlinks
+        self.masks = masks
         self._base = (rules or Rules([denials()])).placed(root_names(store))
         self._require_root()
         self._ignore_files = [IgnoreFile(store, name) for name in ignore_files]
@@ -183,7 +91,7 @@ class Guard:
 
     def narrowed(self, layers: Sequence[Layer]) -> Guard:
         """A guard of the same store with additional rules. Close only one of the two."""
-        return Guard(self.store, self._base.with_layers(layers), self.hardlinks)
+        return Guard(self.store, self._base.with_layers(layers), self.hardlinks, masks=self.masks)
 
     @property
     def roots(self) -> Sequence[str]:
@@ -291,7 +199,19 @@ class Guard:
         except BaseException:
             source.close()
             raise
-        return source
+        return self.shown(source)
+
+    def shown(self, source: Source) -> Source:
+        """An opened file as it may be shown."""
+        return secrets.view(source) if self.masks else source
+
+    def as_shown(self, data: bytes) -> bytes:
+        """The bytes of a whole text as they may be shown."""
+        return secrets.view_of(data) if self.masks else data
+
+    def as_made(self, changes: Sequence[Change]) -> Sequence[Change]:
+        """Changes that were planned on what is shown, as they are made. Raises MaskedPlace, TooLarge."""
+        return secrets.as_made(changes) if self.masks else changes
 
     def open_folder(self, path: str) -> Folder:
         """Open a folder; check its entries with `allows`. Raises as `open` does."""
@@ -489,7 +409,7 @@ class VisibleNames:
         except BaseException:
             source.close()
             raise
-        return source
+        return self._guard.shown(source)
 
 
 def _require(rules: Rules, path: WorkPath, *, folder: bool, requested: WorkPath | None = None) -> None:

@@ -71,6 +71,7 @@ class JoinedGuard(Guard):
         self._top = self._owns[ROOT]
         self._extra = Rules(layers)
         self.hardlinks = self._top.guard.hardlinks
+        self.masks = any(guard.masks for guard in guards)
         self.tops = frozenset(self._owns)
 
     def narrowed(self, layers: Sequence[Layer]) -> Guard:

@@ -32,6 +32,7 @@ from readroom.core.policy.guard import Guard
 from readroom.core.review import Waiting
 from readroom.core.review.differences import Difference, differences, origin_or_none
 from readroom.core.review.marks import Shown
+from readroom.core.secrets import unmasked
 from readroom.core.stores.base import (
     Change,
     Inside,
@@ -363,7 +364,7 @@ class _Accepting:
         """The file that is replaced."""
         if place.look() is None:
             return None
-        source = held.enter_context(targets.source(place, one.path))
+        source = unmasked(held.enter_context(targets.source(place, one.path)))
         self._require_same(one.path, source)
         self._sources.append(source)
         return source
@@ -446,7 +447,7 @@ class _Accepting:
     def _copy(self, targets: WriteTargets, one: Difference, node: KeptNode, held: ExitStack) -> None:
         place = self._place(targets, one.path, held, file=True)
         over = self._over(targets, place, one, held)
-        source = held.enter_context(self._services.guard.open(node.path))
+        source = unmasked(held.enter_context(self._services.guard.open(node.path)))
         if source.real != node.path:
             raise Moved
         self._require_same(node.path, source)

@@ -14,6 +14,7 @@ from readroom.core.quoting import as_value
 from readroom.core.review import Reviews, Waiting
 from readroom.core.review.deciding import Decided, waiting_changes
 from readroom.core.review.differences import Difference
+from readroom.core.secrets import unmasked
 from readroom.core.stores.base import Source
 from readroom.core.stores.review import ReviewStore
 from readroom.core.stores.review.tree import FileNode
@@ -129,7 +130,9 @@ def compared(
         return None, ""
     try:
         before = _before(services, view, change, maximum)
-        after = "" if change.action == "deleted" else _text(view.open(change.path), maximum)
+        after = (
+            "" if change.action == "deleted" else _text(services.guard.shown(view.open(change.path)), maximum)
+        )
     except ReadroomError as error:
         return None, error.message
     if before is None or after is None:
@@ -150,6 +153,15 @@ def _before(services: Services, view: ReviewStore, change: Difference, maximum: 
     return _text(services.guard.open(path), maximum)
 
 
+def _leaving(text: str, *, masks: bool) -> str:
+    """A text with labels in the place of signs, where there are any."""
+    if not masks:
+        return text
+    from readroom.core.secrets.texts import labelled_text  # few operators mask
+
+    return labelled_text(text)
+
+
 def _text(source: Source, maximum: int) -> str | None:
     with source:
         if source.size > maximum:
@@ -161,6 +173,6 @@ def _text(source: Source, maximum: int) -> str | None:
     if found is None:
         return None
     try:
-        return data.decode(found.name)
+        return _leaving(data.decode(found.name), masks=unmasked(source) is not source)
     except (UnicodeDecodeError, LookupError):
         return None

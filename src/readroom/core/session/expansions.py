@@ -27,6 +27,7 @@ from readroom.core.limits import BLOCK_BYTES, HEAD_BYTES
 from readroom.core.limits.files import TURN_S
 from readroom.core.lru import LruCache
 from readroom.core.paths import WorkPath
+from readroom.core.secrets import unmasked
 from readroom.core.stores.base import Source, is_far
 from readroom.core.stores.spending import COUNTED_BYTES, spending
 from readroom.core.text.encodings import Encoding
@@ -226,8 +227,12 @@ class ExpandedSource(Closeable):
         consumed: Bytes of the file itself that were read.
     """
 
-    def __init__(self, raw: Source, expansion: Expansion, out_of_time: TimedOut | None) -> None:
+    def __init__(
+        self, raw: Source, expansion: Expansion, out_of_time: TimedOut | None, *, masks: bool = False
+    ) -> None:
+        """`masks` shows signs in the place of secrets."""
         self.raw = raw
+        self._masks = masks
         self.size = expansion.spool.size
         self.real = WorkPath(plain_name(raw.real, expansion.compression))
         self.digits = expansion.digits
@@ -235,7 +240,18 @@ class ExpandedSource(Closeable):
         self.consumed = expansion.consumed
         self.out_of_time = out_of_time
         self._expansion = expansion
+        self._out_of_time = out_of_time
         self._fd = -1
+        self._view: Source | None = None
+        if masks:
+            from readroom.core.secrets.view import MaskedSource  # few operators mask
+
+            self._view = MaskedSource(self.unmasked)
+
+    @property
+    def unmasked(self) -> ExpandedSource:
+        """The content without signs; itself if it has none."""
+        return ExpandedSource(self.raw, self._expansion, self._out_of_time) if self._masks else self
 
     @property
     def packed(self) -> Packed:
@@ -262,14 +278,20 @@ class ExpandedSource(Closeable):
         return self._expansion.index(encoding, deadline)
 
     def read_at(self, offset: int, size: int) -> bytes:
+        if self._view is not None:
+            return self._view.read_at(offset, size)
         return self._expansion.spool.read_at(offset, min(size, self.size - offset))
 
     def read_into(self, offset: int, buffer: memoryview) -> int:
         """Fill `buffer` from `offset`; the number of bytes, smaller only at the end."""
+        if self._view is not None:
+            return self._view.read_into(offset, buffer)
         return self._expansion.spool.read_into(offset, buffer[: max(0, self.size - offset)])
 
-    def fileno(self) -> int:
-        """A descriptor of the content."""
+    def fileno(self) -> int | None:
+        """A descriptor of the content; None of one with signs."""
+        if self._masks:
+            return None
         if self._fd < 0:
             self._fd = self._expansion.spool.descriptor()
         return self._fd
@@ -313,15 +335,20 @@ class Expansions:
         `wanted` says whether content with these first bytes, which may be all of it, is worth expanding;
         else this raises NotText.  Raises OSError without room for it, Shrunk, TimedOut and Cancelled.
         """
+        plain = unmasked(raw)
+        masks, raw = plain is not raw, plain
         key = (raw.version, raw.real)
         expansion = self._kept.get(key)
         if expansion is not None and expansion.done:
             _require(expansion, wanted)
-            return ExpandedSource(raw, expansion, None)
+            return ExpandedSource(raw, expansion, None, masks=masks)
         while not self._turn.acquire(timeout=TURN_S):
             deadline.check()
         try:
-            return self._expanded(key, raw, compression, maximum, wanted, deadline)
+            expanded = self._expanded(key, raw, compression, maximum, wanted, deadline)
+            if not masks:
+                return expanded
+            return ExpandedSource(raw, expanded._expansion, expanded.out_of_time, masks=True)
         finally:
             self._turn.release()
 

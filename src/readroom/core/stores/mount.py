@@ -14,7 +14,7 @@ from typing import final
 from readroom.core.errors import NotAFile, NotAFolder, NotFound, OutputGone
 from readroom.core.errors.changes import ReadOnlyPlace
 from readroom.core.paths import OUTPUTS, ROOT, WorkPath
-from readroom.core.stores.base import Change, Leftover, WriteTarget
+from readroom.core.stores.base import Change, Leftover, Source, WriteTarget
 from readroom.core.stores.local import LocalFolder, LocalSource, resolve
 from readroom.core.stores.outputs import OwnOutputs
 from readroom.core.stores.promises import Promises
@@ -35,8 +35,12 @@ class OutputsMount:
     roots = (str(OUTPUTS),)
     promises = Promises(opening="readroom", exchange="none", locks="none", together="none")
 
-    def __init__(self, outputs: OwnOutputs) -> None:
+    def __init__(
+        self, outputs: OwnOutputs, shown: Callable[[Source], Source] = lambda source: source
+    ) -> None:
+        """`shown` gives an opened output as it may be shown."""
         self._outputs = outputs
+        self._shown = shown
 
     @property
     def folder(self) -> str:
@@ -46,7 +50,7 @@ class OutputsMount:
     def require_root(self) -> None:
         """Always succeeds, since nothing else can take its place."""
 
-    def open(self, path: WorkPath) -> LocalSource:
+    def open(self, path: WorkPath) -> Source:
         """Open an output for reading. Raises NotAFile, or OutputGone if there is no such output."""
         if path in (OUTPUTS, ROOT):
             raise NotAFile(OUTPUTS, "folder")
@@ -61,7 +65,7 @@ class OutputsMount:
         except BaseException:
             os.close(fd)
             raise
-        return LocalSource(resolve.Found(fd, path, status))
+        return self._shown(LocalSource(resolve.Found(fd, path, status)))
 
     def open_folder(self, path: WorkPath) -> LocalFolder:
         """Open the only folder, which has all outputs."""

@@ -91,7 +91,7 @@ class Fetched:
         self._parts: dict[tuple[object, ...], Any] = {}
 
     def get(self, key: tuple[object, ...]) -> Any:
-        """What was put under that key; None if it was not, or too much was put before."""
+        """The part that was put under a key; None if there is none, or no room was left for it."""
         return self._parts.get(key)
 
     def put(self, key: tuple[object, ...], part: object, size: int) -> None:

@@ -75,6 +75,9 @@ NAMES: Mapping[int, str] = MappingProxyType(
 
 # One class is several times faster than a group for each code. Compiled for the first non-ASCII text.
 _HIDDEN = "[" + "".join(chars for chars, _ in CODES.values()) + "]"
+_SIGNS = re.compile("(?:\x7f[A-Z]){2,}\x7f?")
+"""Signs of secrets, which become labels (`secrets.view`)."""
+
 _CONTROLS = bytes([*range(9), *range(0x0B, 0x20), 0x7F])
 _ASCII = bytes(range(0x80))
 
@@ -138,6 +141,8 @@ def _warnings(lines: Sequence[str], first_line: int, first_column: int) -> Itera
         if line.isascii() and line.isprintable():
             continue
         hits: dict[str, list[int]] = {}
+        if "\x7f" in line:
+            line = _SIGNS.sub(lambda sign: " " * len(sign.group()), line)
         for hit in re.finditer(_HIDDEN, line):
             if hit.group() == "\f" and hit.start() in (0, len(line) - 1):
                 continue

@@ -275,7 +275,7 @@ class LineIndex(Struct, frozen=True):
         block = bisect_left(self.newlines, before)
         left = before - (self.newlines[block - 1] if block else 0)
         start = block * self.block_bytes
-        feed = nth_newline(_exactly(data, start, self.block_end(block) - start), left, self.encoding)
+        feed = nth_newline(_stored(data, start, self.block_end(block) - start), left, self.encoding)
         return start + feed + self.encoding.unit
 
     def line_end(self, data: Bytes, start: int) -> tuple[int, int]:
@@ -284,7 +284,7 @@ class LineIndex(Struct, frozen=True):
         Blocks without a newline are skipped by the index, not read.
         """
         block = start // self.block_bytes
-        here = _exactly(data, start, self.block_end(block) - start)
+        here = _stored(data, start, self.block_end(block) - start)
         feed = nth_newline(here, 1, self.encoding)
         if feed >= 0:
             return self._without_cr(data, start, start + feed)
@@ -292,7 +292,7 @@ class LineIndex(Struct, frozen=True):
         if following == len(self.newlines):
             return self.size, self.size
         at = following * self.block_bytes
-        here = _exactly(data, at, self.block_end(following) - at)
+        here = _stored(data, at, self.block_end(following) - at)
         return self._without_cr(data, start, at + nth_newline(here, 1, self.encoding))
 
     def _without_cr(self, data: Bytes, start: int, newline: int) -> tuple[int, int]:
@@ -474,6 +474,11 @@ def last_newline(block: bytes, encoding: Encoding) -> int:
         at = block.rfind(encoding.newline, 0, at + encoding.unit - 1)
         if at < 0 or at % encoding.unit == 0:
             return at
+
+
+def _stored(data: Bytes, offset: int, size: int) -> bytes:
+    """Bytes in which nothing but line ends is looked for, which a view of a file has where the file does."""
+    return _exactly(getattr(data, "unmasked", data), offset, size)
 
 
 def _exactly(data: Bytes, offset: int, size: int) -> bytes:

@@ -33,6 +33,7 @@ from readroom.core.paths import BORDER, WorkPath
 from readroom.core.policy.guard import Guard
 from readroom.core.policy.rules import inside
 from readroom.core.quoting import first_of, quote
+from readroom.core.secrets import unmasked
 from readroom.core.session.expansions import Expansions, NotText
 from readroom.core.stores.base import Source
 from readroom.core.text.line_index import Shrunk
@@ -278,7 +279,7 @@ class Archives:
     ) -> Guard | None:
         """The guard of the archive in a file; None if there is no such file."""
         try:
-            source = guard.open(path)
+            source = unmasked(guard.open(path))
         except (errors.NotFound, errors.NotAFile):
             return None
         try:
@@ -291,10 +292,11 @@ class Archives:
             if depth >= CONTAINER_NESTING:
                 problem = f"it is nested in {depth} other archives, more than are opened"
                 raise errors.BadDocument(path, origin.container.form, problem, "Ask the user to unpack it.")
-            store = MemberStore(origin, self._contents, deadline)
+            store = MemberStore(origin, self._contents, deadline, is_cut=origin.container.is_cut)
             rules = guard.rules_at(path)
             # The results of an archive already name members, also those of archives inside it.
-            return Guard(store, rules if isinstance(guard.store, MemberStore) else inside(rules))
+            within = rules if isinstance(guard.store, MemberStore) else inside(rules)
+            return Guard(store, within, masks=guard.masks)
         except BaseException:
             source.close()
             raise

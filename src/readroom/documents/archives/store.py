@@ -37,7 +37,6 @@ from readroom.documents.containers.members import (
     Member,
     MemberKind,
     NotUnpacked,
-    Slice,
     resolved_link,
 )
 
@@ -49,6 +48,22 @@ from readroom.documents.containers.members import (
 # finding out that it is not text costs little; the rest is expanded on demand, verified, and kept
 # for the next page.
 # -----------------------------------------------------------------------------
+
+
+class Slice(Struct, frozen=True):
+    """A range of other bytes."""
+
+    base: Bytes
+    at: int
+    size: int
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes from `offset`; shorter only at the end."""
+        return self.base.read_at(self.at + offset, max(0, min(size, self.size - offset)))
+
+    def read_into(self, offset: int, buffer: memoryview) -> int:
+        """Fill `buffer` from `offset`; the number of bytes, smaller only at the end."""
+        return self.base.read_into(self.at + offset, buffer[: max(0, self.size - offset)])
 
 
 @final
@@ -208,12 +223,8 @@ class MemberStore(Struct, dict=True):
     promises: Promises = MEMBERS
     folder: None = None
     roots: tuple[str, ...] = ()
+    is_cut: bool = False  # members may be missing
     _outer: list[Guard] = field(default_factory=list)
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether members may be missing."""
-        return self.origin.container.is_cut
 
     @property
     def name(self) -> str:

@@ -2,7 +2,7 @@
 
 Every member begins with a header that repeats what the directory says of it. From one header the walk goes
 to the next one: past the content where its length is said; where it follows the content, to the record that
-says it, which is known by the length in it. What lies between two members is passed by, and counted.
+says it, which is known by the length in it. Bytes between two members are passed by, and counted.
 
 It is no proof: a header can be forged, a removed member has one as well, and links and modes are in the
 directory alone. So what is found is always said to be recovered, and content is checked by its sum.
@@ -25,7 +25,7 @@ _DESCRIPTOR = b"PK\7\x08"
 _OF_DIRECTORY = (b"PK\1\2", b"PK\5\6", b"PK\6\6", b"PK\6\7", b"PK\6\x08")
 _HEADER = re.compile(rb"PK\x03\x04")
 _BEHIND = re.compile(rb"PK(?:\x07\x08|\x03\x04|\x01\x02)")
-"""What may end a content: the record of its lengths, the next header, or the directory."""
+"""Marks that may end a content: of the record of its lengths, the next header, or the directory."""
 
 _FORMS = (struct.Struct("<3L"), struct.Struct("<L2Q"))
 """Check, stored length and length; of large ones with more bytes."""
@@ -38,7 +38,7 @@ _FIRST_BYTES, _PIECE_BYTES = 4096, 1024 * 1024
 """The first and the largest piece that is looked at for one mark: most are near."""
 
 _A_SEARCH = 1024
-"""What the search for one mark costs, in bytes: a file may consist of marks."""
+"""The cost of a search for one mark, in bytes: a file may consist of marks."""
 
 
 SEARCHED_BYTES = 256 * 1024 * 1024
@@ -46,7 +46,7 @@ SEARCHED_BYTES = 256 * 1024 * 1024
 
 
 class Found(Struct, frozen=True):
-    """A header: its fields, the name and the extra fields as stored, where it is and what is known behind it.
+    """A header: its fields, the name and the extra fields as stored, where it is and what follows it.
 
     Attributes:
         fields: The numbers of the header.
@@ -136,7 +136,7 @@ class CutZip(Struct):
         return Found(fields, name, extras, at, check, size, packed, problem)
 
     def _told_behind(self, start: int) -> tuple[int, int, int] | None:
-        """Check, stored length and length of a content that are told behind it; None if that is not found.
+        """Check, stored length and length of a content by the record after it; None if that is not found.
 
         The record has a mark of its own, or none: then it is just before the next header.
         """
@@ -165,7 +165,7 @@ class CutZip(Struct):
         return len(head) < 4 or head == MARK or head in _OF_DIRECTORY
 
     def _end(self, found: Found) -> int:
-        """Where the next member is looked for."""
+        """The place at which the next member is looked for."""
         end = found.at + HEADER.size + found.fields[8] + found.fields[9] + found.packed
         if found.fields[1] & _FOLLOWS and not found.problem:
             mark = 4 if self.file.read_at(end, 4) == _DESCRIPTOR else 0

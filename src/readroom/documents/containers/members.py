@@ -88,22 +88,6 @@ class InMemory(Struct, frozen=True):
         return len(data)
 
 
-class Slice(Struct, frozen=True):
-    """A range of other bytes."""
-
-    base: Bytes
-    at: int
-    size: int
-
-    def read_at(self, offset: int, size: int) -> bytes:
-        """Up to `size` bytes from `offset`; shorter only at the end."""
-        return self.base.read_at(self.at + offset, max(0, min(size, self.size - offset)))
-
-    def read_into(self, offset: int, buffer: memoryview) -> int:
-        """Fill `buffer` from `offset`; the number of bytes, smaller only at the end."""
-        return self.base.read_into(self.at + offset, buffer[: max(0, self.size - offset)])
-
-
 def pieces(file: Bytes, at: int, left: int) -> Iterator[bytes]:
     """Exactly this many bytes of an archive from an offset. Raises BadContainer if it has fewer."""
     while left:

@@ -202,7 +202,7 @@ def _directory(file: Bytes) -> tuple[int, int, int, int]:
 
 
 def _last_end(tail: bytes) -> tuple[int | None, bool]:
-    """Offset of the end record, and whether nothing is behind it: the last such one, else the last one."""
+    """Offset of the end record, and whether nothing follows it: the last such one, else the last one."""
     at = last = tail.rfind(b"PK\5\6")
     while at >= 0:
         if len(tail) - at >= _END.size and at + _END.size + _END.unpack_from(tail, at)[7] == len(tail):

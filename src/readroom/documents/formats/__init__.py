@@ -210,8 +210,8 @@ def opener(name: str) -> Opener:
 BESIDE_CHARS = 64 * 1024
 """Longest text of one thing that is counted; the HTML form of a message has some 10,000."""
 
-_WORDS, _CONTENT = "\0", "\1"
-_NO_MARKS = str.maketrans("", "", _WORDS + _CONTENT)
+_WORDS, _CONTENT, _NAME = "\0", "\1", "\2"
+_NO_MARKS = str.maketrans("", "", _WORDS + _CONTENT + _NAME)
 
 
 def told(kind: str, words: str) -> str:
@@ -220,20 +220,16 @@ def told(kind: str, words: str) -> str:
     return f"{kind}{_WORDS}{kept}" if kept else kind
 
 
-def told_file(kind: str, head: str, content: Sequence[str]) -> str:
-    """The name under which a carried file is counted; its content is indented below its line."""
+def told_file(kind: str, head: str, content: Sequence[str], names: Sequence[str]) -> str:
+    """The name under which a carried file is counted; its content is indented below its line.
+
+    `head` is different for each of a document; `names` are asked about: policy may deny one of them.
+    """
     whole = "\n".join(content).replace("\r\n", "\n").replace("\r", "\n")
     lines = whole.translate(_NO_MARKS)[:BESIDE_CHARS]
-    return f"{kind}{_WORDS}{_one_line(head)}{_CONTENT}{lines}"
-
-
-def file_line(kind: str, head: str) -> str:
-    """The line of a carried file among what notes count; `head` is different for each of a document."""
-    return f"[{kind}: {_one_line(head)}]"
-
-
-def _one_line(words: str) -> str:
-    return " ".join(words.translate(_NO_MARKS).split())
+    one_line = " ".join(head.translate(_NO_MARKS).split())
+    asked = "".join(_NAME + name.translate(_NO_MARKS) for name in names)
+    return f"{kind}{_WORDS}{one_line}{_CONTENT}{lines}{asked}"
 
 
 INDENT = "  "
@@ -243,21 +239,29 @@ INDENT = "  "
 class Count(str):
     """A note that counts what is not shown; `counted` are the lines that show it, all unless it `is_bare`.
 
-    `formulas` are those that are shown as their values: another view shows them in their cells.
+    `formulas` are those that are shown as their values: another view shows them in their cells. `naming` is
+    as of a `Part`, for lines of `counted`.
     """
 
-    __slots__ = ("counted", "formulas", "is_bare")
+    __slots__ = ("counted", "formulas", "is_bare", "naming")
 
     counted: Sequence[str]
     is_bare: bool
     formulas: int
+    naming: Sequence[tuple[str, str]]
 
     def __new__(
-        cls, sentence: str, counted: Sequence[str] = (), *, is_bare: bool = True, formulas: int = 0
+        cls,
+        sentence: str,
+        counted: Sequence[str] = (),
+        *,
+        is_bare: bool = True,
+        formulas: int = 0,
+        naming: Sequence[tuple[str, str]] = (),
     ) -> Count:
         """A sentence with its lines."""
         made = super().__new__(cls, sentence)
-        made.counted, made.is_bare, made.formulas = counted, is_bare, formulas
+        made.counted, made.is_bare, made.formulas, made.naming = counted, is_bare, formulas, naming
         return made
 
 
@@ -268,21 +272,26 @@ def omission_note(counts: Mapping[str, int]) -> list[str]:
     """
     totals: dict[str, int] = {}
     beside: list[str] = []
+    naming: list[tuple[str, str]] = []
     is_bare = False
     for name, count in counts.items():
         kind, _, words = name.partition(_WORDS)
         totals[kind] = totals.get(kind, 0) + count
         is_bare |= not words and count > 0
         if words and count > 0:
-            beside += _shown_beside(kind, words, count)
+            words, *names = words.split(_NAME)
+            shown = _shown_beside(kind, words, count)
+            beside += shown
+            naming += [(shown[0], name) for name in names]
     named = [f"{count:,} {kind if count == 1 else plural(kind)}" for kind, count in totals.items() if count]
-    return [Count(f"Not shown: {', '.join(named)}.", beside, is_bare=is_bare)] if named else []
+    sentence = f"Not shown: {', '.join(named)}."
+    return [Count(sentence, beside, is_bare=is_bare, naming=naming)] if named else []
 
 
 def _shown_beside(kind: str, words: str, count: int) -> list[str]:
     head, is_file, content = words.partition(_CONTENT)
     if is_file:
-        return [file_line(kind, head), *(f"{INDENT}{line}" for line in content.split("\n") if content)]
+        return [f"[{kind}: {head}]", *(f"{INDENT}{line}" for line in content.split("\n") if content)]
     times = f" ({count:,} times)" if count > 1 else ""
     lines = words.split("\n")
     if len(lines) == 1:

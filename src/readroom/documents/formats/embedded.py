@@ -1,23 +1,22 @@
-"""Objects of other programs in a compound file: the kind of each and its text, for who asks what it is.
+"""Objects of other programs in documents: the kind of each and its text, for who asks what it is.
 
-A file that is packed in one (a `Package`) is read as the document that it is. Compound files in compound
-files are not opened: they may be nested without end.
+A file that is packed in one (a `Package`) is read as the document that it is. Files packed in that one are
+not opened: they may be nested without end.
 """
 
 from __future__ import annotations
 
 import io
 import struct
-from collections import Counter
 from collections.abc import Iterator
-
-from msgspec import Struct, field
+from contextlib import suppress
+from contextvars import ContextVar
 
 from readroom.core.formats.kinds import recognise
 from readroom.core.formats.registry import table
 from readroom.core.limits import HEAD_BYTES
 from readroom.core.quoting import quote
-from readroom.documents.formats import BESIDE_CHARS, Unreadable, file_line, opener, told_file
+from readroom.documents.formats import BESIDE_CHARS, Unreadable, opener, told_file
 from readroom.documents.formats.compound import Compound, is_ole
 from readroom.documents.formats.legible import legible
 
@@ -29,27 +28,29 @@ _ABOUT, _NATIVE = "\x01compobj", "\x01ole10native"
 _OF_PROGRAMS = frozenset(("\x01ole", "\x03objinfo", "\x03linkinfo", "\x02olepres000", "\x03eprint"))
 """Streams that have pictures and settings of the program."""
 
+_READING: ContextVar[bool] = ContextVar("_READING", default=False)
+"""Whether a document in a document is being read: those in it are not opened, as one may hold itself."""
+
 _ABOUT_HEAD = 28
 _CONTROLS = "\x01\x02\x03\x04\x05\x06"
 
 
-class Embedded(Struct):
-    """Objects counted with what is known of them, and the lines that name files with the names of these."""
+def told_object(compound: Compound | None, folder: str, head: str) -> str:
+    """The name under which the object in a folder of a compound file is counted; `head` says which it is."""
+    lines, names = ([], []) if compound is None else _lines_of(compound, folder)
+    return told_file(KIND, head, lines, names)
 
-    counts: Counter[str] = field(default_factory=Counter)
-    naming: list[tuple[str, str]] = field(default_factory=list)
 
-    def add(self, compound: Compound | None, folder: str = "", label: str = "") -> None:
-        """The object in a folder of a compound file; `label` is what the document says of it."""
-        lines, names = ([], []) if compound is None else _lines_of(compound, folder)
-        name = folder.rpartition("/")[2] or f"{len(self.counts) + 1}"
-        head = f"{name}, {label}" if label else name
-        self.counts[told_file(KIND, head, lines)] += 1
-        self.naming += [(file_line(KIND, head), inner) for inner in names]
+def told_in(data: bytes, head: str) -> str:
+    """The same of a part of a document of today, which may be such a file or a document."""
+    if is_ole(io.BytesIO(data)):
+        with suppress(Unreadable):
+            return told_object(Compound(io.BytesIO(data)), "", head)
+    return told_file(KIND, head, _text("", data), [])
 
 
 def _lines_of(compound: Compound, folder: str) -> tuple[list[str], list[str]]:
-    """What is known of an object, and the names of the files in it."""
+    """The lines about an object, and the names of the files in it."""
     top = f"{folder}/" if folder else ""
     names = sorted(name for name in compound.streams if name.startswith(top))
     kind = _kind(compound.optional(f"{top}{_ABOUT}"))
@@ -94,12 +95,15 @@ def _text(name: str, data: bytes) -> list[str]:
     """The text of a packed document, or what can be read of other bytes."""
     found = recognise(name.lower(), data[:HEAD_BYTES])
     form = _zipped_form(data) if found is None else found.format
-    if form in table().rows and not is_ole(io.BytesIO(data)):
-        try:
-            return list(_document(form, data))
-        except Unreadable as error:
-            return [f"It cannot be read: {error.problem}."]
-    return legible(data)
+    if form not in table().rows or is_ole(io.BytesIO(data)) or _READING.get():
+        return legible(data)
+    before = _READING.set(True)
+    try:
+        return list(_document(form, data))
+    except Unreadable as error:
+        return [f"It cannot be read: {error.problem}."]
+    finally:
+        _READING.reset(before)
 
 
 def _zipped_form(data: bytes) -> str:

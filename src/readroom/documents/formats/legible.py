@@ -1,4 +1,4 @@
-"""What can be read of bytes that have no reader of their own: their size, and the texts among them.
+"""A reader of bytes that have no reader of their own: their size, and the texts among them.
 
 It stands where a note counts something that only its own program opens: a binary attachment, an embedded
 object, a stream of a macro project.
@@ -31,14 +31,18 @@ def legible(data: bytes) -> list[str]:
     found = encodings.detect(head, complete=len(data) <= HEAD_BYTES) if b"\0" not in head else None
     if data and found is not None:
         text = encodings.decode(data[:LEGIBLE_BYTES], found).replace("\r\n", "\n").replace("\r", "\n")
-        return [f"{len(data):,} bytes of text:", *text.rstrip("\n").split("\n")]
+        return [f"{_size(data)} of text:", *text.rstrip("\n").split("\n")]
     texts = list(_texts(data[:LEGIBLE_BYTES]))
     if not texts:
         first = data[:_FIRST].hex(" ")
-        return [f"{len(data):,} bytes without text" + (f", the first: {first}" if first else "")]
+        return [f"{_size(data)} without text" + (f", the first: {first}" if first else "")]
     left = len(texts) - LEGIBLE_LINES
     more = [f"({left:,} more texts are not shown)"] if left > 0 else []
-    return [f"{len(data):,} bytes, with these texts:", *texts[:LEGIBLE_LINES], *more]
+    return [f"{_size(data)}, with these texts:", *texts[:LEGIBLE_LINES], *more]
+
+
+def _size(data: bytes) -> str:
+    return f"{len(data):,} byte{'' if len(data) == 1 else 's'}"
 
 
 def _texts(data: bytes) -> Iterator[str]:

@@ -33,7 +33,7 @@ _SIGN = b"\0Attribut"
 """The beginning of every source, after the head of the first chunk."""
 
 _COMPILED = ("_vba_project", "__srp_", "dir")
-"""Streams beside the modules, without a source."""
+"""Other streams than the modules, without a source."""
 
 
 class Module(Struct, frozen=True):
@@ -111,9 +111,9 @@ def _records(listing: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def decompressed(data: bytes, at: int) -> bytes:
-    """What is compressed from a place on: chunks of letters and of copies of earlier letters; empty if none.
+    """The text that is compressed from a place on, in chunks of letters and of copies of earlier ones.
 
-    A damaged chunk ends it.
+    A damaged chunk ends it; it is empty if there is none.
     """
     if data[at : at + 1] != b"\1":
         return b""

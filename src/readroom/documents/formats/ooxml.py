@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from msgspec import Struct, field
 
 from readroom.core.paths import BORDER
-from readroom.documents.formats import OR_MEMBERS, Unreadable, archives, macros, told, xml
+from readroom.documents.formats import OR_MEMBERS, Unreadable, archives, embedded, macros, told, xml
 from readroom.documents.formats.archives import Archive
 from readroom.documents.formats.compound import check_not_ole
 from readroom.documents.formats.elements import Element, local
@@ -130,6 +130,16 @@ def properties(package: Package) -> Counter[str]:
 def inside(relation: Relation | None) -> str:
     """The path of a part that a document carries, as it follows the path of the document."""
     return "" if relation is None or relation.external else f"{BORDER}/{relation.target}"
+
+
+def told_embedded(package: Package, relation: Relation | None) -> str:
+    """The name under which an embedded object is counted: its path, and what can be read of it."""
+    place = inside(relation)
+    if relation is None or not place or relation.target not in package.archive.members:
+        return told(embedded.KIND, place)
+    with package.passing():
+        return embedded.told_in(package.archive.read(relation.target), place)
+    return told(embedded.KIND, place)
 
 
 def beside_of(package: Package, names: Mapping[str, str]) -> Counter[str]:

@@ -259,7 +259,7 @@ class _Slide:
                 )
             elif name == "oleObj":
                 relation = self._relations.get(element.get(f"{R}id", ""))
-                self.dropped[told("embedded object", ooxml.inside(relation))] += 1
+                self.dropped[ooxml.told_embedded(self._package, relation)] += 1
                 return
 
     def _cell(self, cell: Element) -> list[tuple[int, Sequence[str]]]:

@@ -47,7 +47,7 @@ def _words(long: bytes) -> str:
 
 
 def of_word(table: bytes) -> Mapping[int, str]:
-    """What is known of each shape of a Word document, by its number: its words, and whether it is a picture.
+    """A line about each shape of a Word document, by its number: its words, and whether it is a picture.
 
     `table` has a list of what all drawings share, then each drawing after a byte that says of which story.
     """

@@ -27,8 +27,9 @@ from msgspec.structs import astuple, replace
 
 from readroom.core.deadline import Deadline
 from readroom.core.errors import StoreFailed, TimedOut, TransferLimit
-from readroom.core.limits import BLOCK_BYTES, SMALL_FILE_BYTES
+from readroom.core.limits import BLOCK_BYTES, HEAD_BYTES, SMALL_FILE_BYTES
 from readroom.core.limits.files import CLOCK_S
+from readroom.core.secrets import unmasked
 from readroom.core.stores.base import Source, is_far
 from readroom.core.stores.spending import COUNTED_BYTES
 from readroom.core.text.line_index import Shrunk
@@ -80,7 +81,12 @@ class Extractor:
         self.alive = True
         self.source = source if is_read_by_ranges(source, module) else None
         self._most_s = math.ceil(most_s)
-        self._process = _start(source, module, argument, memory_bytes, self._most_s)
+        plain = unmasked(source)
+        self._masks = plain is not source
+        """Whether what it answers has signs in the place of secrets."""
+        if self._masks and _MAILS not in module and _is_text(source):
+            plain = source
+        self._process = _start(plain, module, argument, memory_bytes, self._most_s)
         self._charged = 0.0
 
     @property
@@ -148,6 +154,10 @@ class Extractor:
             while isinstance(answer, Wanted):
                 self._serve(answer, deadline)
                 answer, blob = self._received(deadline)
+            if self._masks:
+                from readroom.core.secrets.texts import without_secrets  # few operators mask
+
+                answer = without_secrets(answer)
         except BaseException:
             self.close()
             raise
@@ -174,7 +184,7 @@ class Extractor:
 
         Raises Shrunk, and what reading raises.
         """
-        source, at, size = self.source, wanted.offset, wanted.size
+        source, at, size = self.source and unmasked(self.source), wanted.offset, wanted.size
         if source is None or not 0 < size <= RANGE_BYTES or not 0 <= at <= source.size - size:
             raise Unreadable(_NO_ANSWER, "")
         data = memoryview(source.read_at(at, size))
@@ -278,6 +288,18 @@ class Extractor:
             f"{extracted.left_out:,} lines after line {len(extracted.lines):,} are too many to be read here."
         )
         return replace(part, notes=[*extracted.notes, note])
+
+
+_CONTAINERS = (b"%PDF", b"PK")
+
+_MAILS = ".formats.mail."
+"""Readers of mails, whose codings a sign would break; the text that they give is judged."""
+
+
+def _is_text(source: Source) -> bool:
+    """Whether the bytes of a document are its text, so that the view of them is a document as well."""
+    head = source.read_at(0, HEAD_BYTES)
+    return b"\0" not in head and not head.startswith(_CONTAINERS)
 
 
 def _follow(extracted: Extracted) -> bool:

@@ -58,7 +58,7 @@ def denied_in(guard: Guard, source: Source, path: str) -> Denies:
 
 
 def _without(counted: Sequence[str], gone: frozenset[str]) -> Iterator[str]:
-    """What notes count, without the lines of denied files and the content indented below them."""
+    """The lines that notes count, without the lines of denied files and the content indented below them."""
     is_gone = False
     for line in counted:
         is_gone = line in gone or (is_gone and line.startswith(INDENT))

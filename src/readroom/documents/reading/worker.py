@@ -298,7 +298,7 @@ def _extracted(document: Document, ask: Ask, order: Order) -> tuple[Document, di
         "brief": part.brief,
         "total_known": part.total_known,
         "left_out": len(lines) - kept,
-        "naming": [(_sound(line), _sound(name)) for line, name in part.naming],
+        "naming": [(_sound(line), _sound(name)) for line, name in _naming(part)],
         "rows": list(part.rows[: kept + 1]) if part.rows else [],
         "figures": part.figures,
         "drawn": list(part.drawn),
@@ -307,6 +307,11 @@ def _extracted(document: Document, ask: Ask, order: Order) -> tuple[Document, di
         "counted": counted[: _fitting(counted, order["part_chars"])],
     }
     return document, answer, [picture.data for picture in pictures]
+
+
+def _naming(part: Part) -> list[tuple[str, str]]:
+    """The lines of a part, and of what its notes count, that name files."""
+    return [*part.naming, *(pair for note in part.notes for pair in getattr(note, "naming", ()))]
 
 
 def _drawn(document: Document, number: int, region: Sequence[int]) -> Part:

@@ -14,12 +14,12 @@ from itertools import islice
 import msgspec
 from msgspec.structs import replace
 
+from readroom.core.tool_kinds import Kind
 from readroom.lens.evidence import numbering, ours, shell, tools, wrapping
 from readroom.lens.evidence.known import Known
 from readroom.lens.evidence.numbering import WIDE_CHARS, Run, Stated
 from readroom.lens.evidence.shares import shares
 from readroom.lens.evidence.shell import Piece, Printed
-from readroom.lens.evidence.tools import Kind
 from readroom.lens.evidence.wrapping import Unwrapped, Who
 from readroom.lens.limits import FILES_OF_CALL
 from readroom.lens.records.events import Arguments, Called, Returned

@@ -74,7 +74,11 @@ _INITIATOR = "github.copilot.initiator"
 
 
 def _operation(span: Object) -> str:
-    return as_text(_attributes(span.get("attributes")).get(_NAME_OF_OPERATION))
+    attributes = span.get("attributes")
+    if isinstance(attributes, dict):
+        return as_text(attributes.get(_NAME_OF_OPERATION))
+    named = (pair for pair in objects(attributes) if pair.get("key") == _NAME_OF_OPERATION)
+    return next((as_text(_any_value(as_object(pair.get("value")))) for pair in named), "")
 
 
 def _id_of(span: Object) -> str:

@@ -31,9 +31,10 @@ from readroom.core.contracts.base import Contract
 from readroom.core.deadline import Deadline
 from readroom.core.errors import ReadroomError
 from readroom.core.rows import state_of
+from readroom.core.tool_kinds import bare_name
 from readroom.core.values import Call, ReadRequest, Reply, Request
 from readroom.core.workspace import Workspace
-from readroom.lens.evidence import Known, Run, evidence, tools
+from readroom.lens.evidence import Known, Run, evidence
 from readroom.lens.findings.use import LEAST_LINE_CHARS
 from readroom.lens.limits import ARGUMENT_CHARS, CALLS_KEPT, HELD_LINES_OF_CALL, LINES_REMEMBERED
 from readroom.lens.normal_form import Replayed, ReplayState
@@ -173,7 +174,7 @@ def fitting(client: str, called: Called) -> str | None:
     fit = FITTING.get(client)
     if fit is not None:
         return fit.contract
-    name, server = tools.bare_name(called.tool)
+    name, server = bare_name(called.tool)
     if "readroom" in (called.server, server):
         return None
     return next((other for other in NAMES if other != NATIVE and _takes(other, name, called)), None)
@@ -367,7 +368,7 @@ class Replay:
         called = result.called
         self._rows.append(
             Replayed(
-                called.session, result.number, tools.bare_name(called.tool)[0], result.seen.file, made, state,
+                called.session, result.number, bare_name(called.tool)[0], result.seen.file, made, state,
                 result.tokens, tokens, len(then), len(now), kept, changed, 0, contract,
             )
         )  # fmt: skip

@@ -13,7 +13,7 @@ from itertools import islice
 
 import msgspec
 
-from readroom.core.context import Band, Course, Piece, course
+from readroom.core.context import Band, Course, Piece, band_of, course
 from readroom.core.quoting import plain
 from readroom.core.rows import FINDINGS, FindingKind
 from readroom.lens.evidence.tools import command_of
@@ -29,11 +29,6 @@ CALLS_LISTED = 150
 
 _STRETCHES = 3
 _COMMAND_CHARS = 100
-
-_BANDS: Mapping[str, Band] = {
-    "read": "files", "edit": "files", "write": "files", "search": "searches", "list": "searches",
-    "command": "commands",
-}  # fmt: skip
 
 _MARKS: Mapping[FindingKind, Band] = {"repeated": "repeats", "unused": "unused", "oversized": "unused"}
 
@@ -84,7 +79,7 @@ class Courses:
         push(self._kept, (weight, self._order, self._drawn(part)))
 
     def of(self) -> Mapping[str, Drawn]:
-        """What is drawn, by session, the dearest first."""
+        """The drawn sessions, by their ids, the dearest first."""
         ordered = sorted(self._kept, key=lambda item: (-item[0], -item[1]))
         return {drawn.session: drawn for _, _, drawn in ordered}
 
@@ -120,7 +115,7 @@ def _command(call: Call, harmless: Callable[[str], bool]) -> str:
 
 
 _WORDS_CHARS = 1_500
-"""Of a session of a page, and a page lists hundreds."""
+"""The most for one session: a page lists hundreds."""
 
 _COMMANDS_FOUND = 20
 
@@ -201,11 +196,11 @@ def _results(part: Audited, places: Mapping[int, int], ends: Mapping[int, int]) 
             taken = min(left, tokens)
             left -= taken
             yield Piece(band, taken, place + 1, last)
-        yield Piece(_BANDS.get(call.kind, "others"), left, place + 1, last)
+        yield Piece(band_of(call.kind), left, place + 1, last)
 
 
 def _rest(turns: list[Turn], results: list[Piece]) -> Iterator[Piece]:
-    """What requests had besides results, where their input is recorded."""
+    """The rest of the input of requests without results, where it is recorded."""
     carried = [0] * (len(turns) + 2)
     for piece in results:
         if piece.first <= piece.last and piece.first <= len(turns):

@@ -1,4 +1,4 @@
-"""What an audit says first, in cells and sentences: the terminal, the page and the dashboard have the same.
+"""The first part of an audit, in cells and sentences: the terminal, the page and the dashboard have the same.
 
 Knows: sums, and the words for them.
 Does not know: widths and markup. Names from records are as recorded: who shows them makes them harmless.
@@ -12,7 +12,8 @@ import msgspec
 
 from readroom.core.extras import install
 from readroom.core.quoting import plain
-from readroom.core.rows import Finding, FindingKind
+from readroom.core.rows import AuditTable, Finding, FindingKind
+from readroom.lens.limits import FILES_LISTED
 from readroom.lens.normal_form import Session, counted
 from readroom.lens.report import Totals
 from readroom.lens.report.habits import HABITS, setting
@@ -134,7 +135,7 @@ def secrets_heading(secrets: list[Secret]) -> str:
 
 
 def secret_places(secret: Secret) -> str:
-    """Where a secret was read."""
+    """The places where a secret was read."""
     where = ", ".join(plain(place, 80) for place in secret.places[:2]) or "no certain place"
     return where + (f" and {len(secret.places) - 2} more" if len(secret.places) > 2 else "")
 
@@ -169,3 +170,27 @@ def lost(totals: Totals) -> Iterator[Loss]:
         sum_ = totals.kinds["lost"]
         size = f": {short(sum_.tokens)} tokens" if sum_.tokens else ", how much is not recorded"
         yield Loss(f"{counted(sum_.count, 'result')} cut, and the rest never read{size}")
+
+
+def overview(totals: Totals, *, secrets: bool) -> Iterator[AuditTable]:
+    """All of this as tables, for the dashboard; `secrets`: they were looked for."""
+    heads = [head.capitalize() for head in HEADS]
+    for name, rows in tables(totals):
+        shown = [[entry, *cells(bill)] for entry, bill in rows[:FILES_LISTED]]
+        if name == "day" and has_sum(totals):
+            shown.append(["In all", *cells(totals.spending.whole)])
+        note = about_prices(totals) if name == "day" else ""
+        yield AuditTable(f"by-{name}", f"By {name}", [name.capitalize(), *heads], shown, True, note)
+    found = [[one.name, one.often, one.advice, one.ends] for one in habits(totals)]
+    heads = ["Habit", "Found", "Advice", "Setting or tool"]
+    yield AuditTable("habits", "Habits that cost most", heads, found)
+    rotated = totals.spending.ordered_secrets()
+    told = [
+        [one.what, secret_places(one), secret_times(one), secret_clients(one)]
+        for one in rotated[:FILES_LISTED]
+    ]
+    heads = ["Secret", "Place", "Sent", "Client"]
+    title, note = (secrets_heading(rotated), "") if secrets else ("Secrets", no_search())
+    yield AuditTable("secrets", title, heads, told, note=note)
+    losses = [[one.sentence] for one in lost(totals)]
+    yield AuditTable("lost", "Lost on the way to the model", ["Lost"], losses)

@@ -35,6 +35,7 @@ def _serve(
     contract_name: str,
     max_chars: int | None,
     allow_commands: bool,
+    mask_secrets: bool,
     front_matter: str | None,
     host: str,
     port: int,
@@ -68,7 +69,9 @@ def _serve(
         workers=configured.workers if workers is None else workers,
     )
     named = one_folder(folder, root)
-    every = Where(None, config, allow_commands, lasting=True, front_matter=front_matter)
+    every = Where(
+        None, config, allow_commands, lasting=True, front_matter=front_matter, mask_secrets=mask_secrets
+    )
     places = _places(serving.workspaces, named, every)
     default = (None if named is not None else serving.default) or next(iter(places))
     first = places.pop(default)

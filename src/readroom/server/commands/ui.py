@@ -19,7 +19,7 @@ from readroom.cli.options import open_option, option, place_options, port_option
 from readroom.core.errors import BadValue, UsageError
 from readroom.core.extras import OF_SERVING, serves
 from readroom.core.quoting import quote
-from readroom.core.rows import Finding, recorded
+from readroom.core.rows import Audit, recorded
 from readroom.server.ledger import LedgerPolicy
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _ui(
         bound, url = opened.enter_context(listening(address.host, address.port, address.socket))
         shown = _shown(url, admission.prepare().get(DEFAULT, ""), asks=admission.asks)
         serve_http(
-            Served({DEFAULT: workspace}, serving, admission, NATIVE, None, findings=beside, pages_only=True),
+            Served({DEFAULT: workspace}, serving, admission, NATIVE, None, audit=beside, pages_only=True),
             bound,
             on_ready=lambda: output.write(shown.encode()),
         )
@@ -86,8 +86,8 @@ def _shown(url: str, token: str, *, asks: bool) -> str:
 
 def _with_ledger(
     opened: ExitStack, settings: Settings, source: str | None, folder: str
-) -> tuple[Settings, list[Finding] | None]:
-    """The settings with the selected ledger, and the findings of an audit if it is one."""
+) -> tuple[Settings, Audit | None]:
+    """The settings with the selected ledger, and the audit if it is one."""
     if source is None:
         from readroom.server.ledger.settings import policy_of
 
@@ -122,8 +122,8 @@ def _is_ledger(source: str) -> bool:
         return False
 
 
-def _imported(opened: ExitStack, source: str, folder: str) -> tuple[str, list[Finding]]:
-    """A ledger that lives as long as the command, with the sessions of an audit; and its findings."""
+def _imported(opened: ExitStack, source: str, folder: str) -> tuple[str, Audit]:
+    """A ledger that lives as long as the command, with the calls of an audit; and the audit."""
     from readroom.core.config.settings import LEDGER_FILE
     from readroom.server.ledger import open_book
     from readroom.server.ledger.imported import fill

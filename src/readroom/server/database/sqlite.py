@@ -199,6 +199,9 @@ def _is_busy(error: sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
 
+_NOT_MADE = "The first call to `readroom mcp` or `readroom serve` makes it; --file names another."
+
+
 def _own_file(path: str, failure: type[DatabaseFailed], *, make: bool) -> tuple[int, int]:
     """The device and inode of the file, made private to this user; SQLite's other files get its mode.
 
@@ -219,7 +222,7 @@ def _own_file(path: str, failure: type[DatabaseFailed], *, make: bool) -> tuple[
         if stat.S_IMODE(status.st_mode) & 0o077:
             os.chmod(path, 0o600)
     except FileNotFoundError:
-        raise failure(path, "there is no such file", "Name the right one with --file.") from None
+        raise failure(path, "there is no such file", _NOT_MADE) from None
     except OSError as error:
         raise failure(path, reason_of(error)) from None
     return status.st_dev, status.st_ino

@@ -19,7 +19,7 @@ from readroom.core.caller import conversation
 from readroom.core.contracts import NAMES
 from readroom.core.contracts.base import FACTS_KEY, Contract, tool_result
 from readroom.core.errors import BadRequest, NoSuchRoute, ReadroomError, WrongMediaType, WrongMethod
-from readroom.core.rows import Finding
+from readroom.core.rows import Audit
 from readroom.core.values import Reply
 from readroom.mcp.access import Access
 from readroom.mcp.calls import Calls, Failed
@@ -150,12 +150,10 @@ class PagesOnly:
 class LazyDashboard:
     """The dashboard, imported for its first visitor."""
 
-    def __init__(
-        self, sign_in: SignIn, findings: Sequence[Finding] | None = None, whole: Sequence[Workspace] = ()
-    ) -> None:
+    def __init__(self, sign_in: SignIn, audit: Audit | None = None, whole: Sequence[Workspace] = ()) -> None:
         """Keep the arguments of the dashboard."""
         self._sign_in = sign_in
-        self._findings = findings
+        self._audit = audit
         self._whole = whole
         self._made: Dashboard | None = None
 
@@ -164,7 +162,7 @@ class LazyDashboard:
         if self._made is None:
             from readroom.server.http.ui.dashboard import Dashboard
 
-            self._made = Dashboard(self._sign_in, self._findings, self._whole)
+            self._made = Dashboard(self._sign_in, self._audit, self._whole)
         await self._made(scope, receive, send)
 
     def close(self) -> None:

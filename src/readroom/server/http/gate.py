@@ -63,7 +63,8 @@ _WORDS = frozenset(
         *("api", "v0", "ui", "static", "sign-in", "sign-out", "session", "calls", "call", "files", "file"),
         *("map", "findings", "ledger", "verify", "processes", "start", "list", "output", "signal"),
         *("tool-calls", "cancel", "history", "change", "diff", "undo", "forget"),
-        *("review", "accept", "reject", "server-card", ".well-known", "ai-catalog.json"),
+        *("review", "accept", "reject", "refused", "money", "search"),
+        *("server-card", ".well-known", "ai-catalog.json"),
     )
 )
 _DEEPEST = 6

@@ -27,7 +27,7 @@ from starlette.types import ASGIApp
 
 from readroom.core.errors import BadValue, StateFailed
 from readroom.core.limits import MCP_EXIT_S, SERVE_EXIT_S
-from readroom.core.rows import Finding
+from readroom.core.rows import Audit
 from readroom.core.workspace import Workspace
 from readroom.mcp.calls import Calls
 from readroom.mcp.log_lines import to_stderr
@@ -222,7 +222,7 @@ class Served(Struct):
         named: Whether clients send a Host header to check; not so on a Unix socket.
         state: State that is shared with other processes of this server and outlives it; None without one.
         workers: The number of processes.
-        findings: Findings of an audit, shown on the dashboard with the ledger.
+        audit: An audit, shown on the dashboard with the ledger.
         pages_only: Whether only the dashboard is served.
         counted: The folder where all processes count for Prometheus; None for one process.
     """
@@ -235,7 +235,7 @@ class Served(Struct):
     named: bool = True
     state: SharedState | None = None
     workers: int = 1
-    findings: Sequence[Finding] | None = None
+    audit: Audit | None = None
     pages_only: bool = False
     counted: str | None = None
 
@@ -279,7 +279,7 @@ def serve_http(
     rates = _rates(serving, shared, ask)
     visits = None if shared is None else shared.visits
     sign_in = SignIn(admission, rates, visits, ask if shared is not None and shared.remote else here)
-    pages = LazyDashboard(sign_in, served.findings, tuple(served.workspaces.values()))
+    pages = LazyDashboard(sign_in, served.audit, tuple(served.workspaces.values()))
     app: ASGIApp = PagesOnly(pages)
     if not served.pages_only:
         app = inside(

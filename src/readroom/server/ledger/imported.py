@@ -7,28 +7,28 @@ from typing import Final
 
 from readroom.core.errors import BadValue
 from readroom.core.limits.session import LEDGER_GROUP_ROWS
-from readroom.core.rows import Finding, PastCall
+from readroom.core.rows import Audit, PastCall, PastRow
 from readroom.server.ledger.ledger import Ledger
 from readroom.server.ledger.recorder import of_anything
 from readroom.server.ledger.rows import Event, encoded_spans
 
-_MOST_FINDINGS: Final = 20_000
+_MOST_ROWS: Final = 20_000
 """More than anybody scrolls through."""
 
 
-def fill(book: Ledger, rows: Iterable[PastCall | Finding], source: str, workspace: str) -> list[Finding]:
-    """Write calls of the folder `workspace` into an empty ledger; returns the findings among the rows.
+def fill(book: Ledger, rows: Iterable[PastRow], source: str, workspace: str) -> Audit:
+    """Write calls of the folder `workspace` into an empty ledger; returns the other rows.
 
     Raises:
         BadValue: There is no call in `source`.
         LedgerFailed: The ledger cannot be written.
     """
-    findings: list[Finding] = []
+    beside = Audit()
     pending: list[Event] = []
     empty = True
     for row in rows:
-        if isinstance(row, Finding):
-            findings += [row] if len(findings) < _MOST_FINDINGS else []
+        if not isinstance(row, PastCall):
+            beside.add(row, _MOST_ROWS)
             continue
         pending.append(_event(row, workspace))
         empty = False
@@ -39,7 +39,7 @@ def fill(book: Ledger, rows: Iterable[PastCall | Finding], source: str, workspac
         book.append_all(pending)
     if empty:
         raise BadValue("SOURCE", source, "no session is in it", "Name a ledger, an audit or a record.")
-    return findings
+    return beside
 
 
 def _event(call: PastCall, workspace: str) -> Event:

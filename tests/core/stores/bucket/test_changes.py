@@ -221,3 +221,15 @@ def test_an_object_with_tags_is_not_replaced(world: BucketWorld) -> None:
     if world.about("f").get("TagCount"):
         assert reply.is_error
         assert world.read("f") == b"one\n"
+
+
+def test_a_past_that_ended_with_its_process_is_not_said_to_be_none(world: BucketWorld) -> None:
+    """As from the command line, where each command is a process of its own."""
+    with Workspace(world.address) as workspace:
+        workspace.write("a.txt", "mine\n", ABSENT)
+        assert "not on disk" not in workspace.history().text
+    with Workspace(world.address) as workspace:
+        assert "only by the process that made the changes" in workspace.history().text
+        for which in ({"path": "a.txt"}, {"change": 1}):
+            with pytest.raises(errors.ReadroomError, match="only by the process that made the changes"):
+                workspace.undo(**which)

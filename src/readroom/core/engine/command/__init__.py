@@ -189,7 +189,7 @@ class CommandService:
 
     def _runner(self, owner: Owner) -> Runner:
         outputs = self._outputs.of(owner)
-        mount = OutputsMount(outputs)
+        mount = OutputsMount(outputs, self._guard.shown)
         return Runner(self._guard, self._sandbox, outputs, mount, self._policy, self._limits, self._layered)
 
     def close(self) -> None:

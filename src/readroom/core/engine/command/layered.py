@@ -33,6 +33,7 @@ from readroom.core.limits import BLOCK_BYTES, CHANGE_TIMEOUT_S
 from readroom.core.paths import ROOT, WorkPath, basename, join, lies_in, parent
 from readroom.core.quoting import first_of
 from readroom.core.sandbox.overlay import Layer, notes_origins
+from readroom.core.secrets import unmasked
 from readroom.core.stores.base import (
     Change,
     Inside,
@@ -408,7 +409,7 @@ class _Plan:
     def _changed(self, path: WorkPath, at: str, status: os.stat_result, now: Stat) -> None:
         """Other bytes in a file."""
         place = self._place(path)
-        source = self._held.enter_context(self._targets.source(place, path))
+        source = unmasked(self._held.enter_context(self._targets.source(place, path)))
         self._require_old(path, source.stat)
         pieces = _Pieces(at, status.st_size)
         if source.stat.size == status.st_size and _same(source, pieces):

@@ -26,6 +26,7 @@ from readroom.core.engine.edit.anchors import Anchors, name_of, searched
 from readroom.core.engine.edit.cells import NOTEBOOK_BYTES, CellPlan, is_notebook, missing, planned
 from readroom.core.engine.edit.checks import about_links, about_nuls, require_editable, stale
 from readroom.core.engine.edit.forms import form_of
+from readroom.core.engine.edit.masked import EditedBytes, require_unmasked
 from readroom.core.engine.edit.meant import LENIENT_BYTES, meant
 from readroom.core.engine.edit.told import CHECKED_BYTES, Before, about_cells, about_edit, text_of
 from readroom.core.engine.edit.usable import (
@@ -466,21 +467,22 @@ class _Editing:
     # --- writing ------------------------------------------------------------------------------
 
     def _plan(self, scanned: Scan, digits: str, result: EditResult) -> PlannedEdit:
-        source, original, changed = self._source, Hashing(), Hashing()
+        source, original = self._source, Hashing()
         if source.size <= CHECKED_BYTES:
             state = source.read_at(0, source.size)
             self._states = state, applied(state, scanned.splices)
         texts = self._services.texts
         keep = texts.wants(new_size(source.size, scanned.splices))
-        kept: list[bytes] = []
         before = source.read_at(0, source.size) if texts.wants(source.size) else b""
+        changed = EditedBytes(self._services.guard, source, keep=keep)
+        if changed.masks:
+            require_unmasked(self._path, source, scanned.splices)
 
         def pieces() -> Iterator[bytes]:
             for piece in spliced(source, scanned.splices, self._deadline, original):
                 changed.add(piece)
-                if keep:
-                    kept.append(piece)
                 yield piece
+            changed.end()
 
         def ready() -> None:
             self._deadline.check()
@@ -491,7 +493,7 @@ class _Editing:
             if before:
                 texts.put(source.real, digits, before)
             if keep:
-                texts.put(source.real, changed.digits, b"".join(kept))
+                texts.put(source.real, changed.digits, changed.text)
             every = (*result.warnings, *about_links(source), *warnings)
             return replace(result, content_hash=hashes.full(changed.digits), warnings=every)
 

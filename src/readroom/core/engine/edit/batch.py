@@ -7,7 +7,7 @@ is written is written together (`names`).
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
 
@@ -138,7 +138,8 @@ class _Batch:
 
     def result(self) -> EditFilesResult:
         """The outcome for the files; asked for once they and their folders are free again."""
-        files = [_described(made, self._deadline) for made in self._files]
+        shown = self._names.places.guard.as_shown
+        files = [_described(made, self._deadline, shown) for made in self._files]
         return EditFilesResult(files, self._request.dry_run)
 
     def _versions(self) -> list[Version | None]:
@@ -237,6 +238,7 @@ class _Batch:
             states = ((made.name, made.previous), (made.to or made.name, made.content))
         for name, data in states:
             if data is not None:
+                data = self._names.places.guard.as_shown(data)
                 self._texts.put(name.place.real, sha256(data).hexdigest(), data)
 
 
@@ -250,14 +252,16 @@ def _broken(made: Section, deadline: Deadline) -> Sequence[Warn]:
     return about_edit(name.place.real, Before(old, encoding), text_of(new, encoding), deadline)
 
 
-def _described(made: _EditedFile | Section, deadline: Deadline) -> FileEdited:
+def _described(
+    made: _EditedFile | Section, deadline: Deadline, shown: Callable[[bytes], bytes]
+) -> FileEdited:
     if isinstance(made, Section):
         name = made.to or made.name
         return FileEdited(
             made.file.path,
             name.path,
-            _hash(made.previous),
-            _hash(made.content),
+            _hash(made.previous, shown),
+            _hash(made.content, shown),
             len(made.content or b""),
             len(made.file.hunks),
             made.diff,
@@ -267,8 +271,8 @@ def _described(made: _EditedFile | Section, deadline: Deadline) -> FileEdited:
     return FileEdited(
         made.asked.path,
         made.path,
-        _hash(made.before),
-        _hash(made.after),
+        _hash(made.before, shown),
+        _hash(made.after, shown),
         len(made.after),
         made.replacements,
         made.diff,
@@ -281,8 +285,8 @@ def _no_match(path: str, number: int, text: str, edit: Edit, none: NoPlace) -> e
     return errors.NoMatch(path, number, "Compare it with the file, blanks and all.", slip=slip)
 
 
-def _hash(data: bytes | None) -> str | None:
-    return None if data is None else hashes.full(sha256(data).hexdigest())
+def _hash(data: bytes | None, shown: Callable[[bytes], bytes]) -> str | None:
+    return None if data is None else hashes.full(sha256(shown(data)).hexdigest())
 
 
 def _encoding(source: Source, file: _EditedFile) -> Encoding:

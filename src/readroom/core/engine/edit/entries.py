@@ -214,7 +214,8 @@ class EntryPlans(Struct):
         if state.links > 1:
             self.places.guard.check_links(source, WorkPath(path))
         try:
-            now = hashes.digits_of(source, self.job.deadline)
+            shown = self.places.guard.shown(source)
+            now = hashes.digits_of(shown, self.job.deadline)
         except Shrunk:
             raise Moved from None
         if source.current() != source.version:
@@ -224,7 +225,7 @@ class EntryPlans(Struct):
         digits = hashes.parse_hash("expected_hash", expected)
         if not now.startswith(digits):
             own: Any = Job(request, self.job.cap, self.job.deadline)
-            raise stale(self.services, own, source, digits, now)
+            raise stale(self.services, own, shown, digits, now)
         return source
 
     # --- folders that are copied --------------------------------------------------------------

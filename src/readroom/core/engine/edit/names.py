@@ -17,7 +17,7 @@ May be touched: with the race tests.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TypeVar
 
@@ -31,6 +31,7 @@ from readroom.core.paths import ROOT, WorkPath, parent
 from readroom.core.policy.changes import WriteTargets
 from readroom.core.policy.rules.names import foldable
 from readroom.core.quoting import quote
+from readroom.core.secrets import unmasked
 from readroom.core.stores.base import Change, Moved, PutFile, RemoveEntry, RenameEntry, Source, WriteTarget
 from readroom.core.text.line_index import Shrunk
 from readroom.core.values import EntryKind, Stat
@@ -235,8 +236,13 @@ class Names:
             to.is_read = True  # what it has is the file that is moved
 
     def put(self, name: HeldName, data: bytes) -> None:
-        """Let a name that is read have these bytes."""
+        """Let a name that is read have these bytes. Raises MaskedPlace."""
         self._add(len(data))
+        seen = name.moved or name
+        if self.places.guard.masks and seen.source is not None:
+            from readroom.core.secrets.changes import real  # few operators mask
+
+            real(name.path, seen.source, data)
         name.after = data
 
     def _add(self, size: int) -> None:
@@ -293,6 +299,18 @@ def _respells(name: HeldName) -> bool:
     return name.moved is not None and name.moved.place.real == name.place.real
 
 
+def _moved_bytes(name: HeldName) -> Iterable[bytes]:
+    """The bytes of a file that was moved and changed, with the secrets of the one that it was."""
+    assert name.moved is not None
+    assert name.after is not None
+    source = name.moved.source
+    if source is None or unmasked(source) is source:
+        return [name.after]
+    from readroom.core.secrets.changes import real  # few operators mask
+
+    return [real(name.path, source, name.after)]
+
+
 def _change(name: HeldName) -> Change:
     if _as_it_is(name):
         assert name.moved is not None
@@ -300,6 +318,8 @@ def _change(name: HeldName) -> Change:
         return RenameEntry(name.moved.place, name.place, name.moved.found)
     if name.after is not None and name.moved is not None and _respells(name):
         return PutFile(name.place, [name.after], name.moved.source, respelled=True)
+    if name.after is not None and name.moved is not None and name.source is None:
+        return PutFile(name.place, _moved_bytes(name), None, name.mode)
     if name.after is not None:
         return PutFile(name.place, [name.after], name.source, name.mode)
     assert name.found is not None

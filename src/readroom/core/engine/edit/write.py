@@ -281,6 +281,10 @@ class _Writing:
         index = build_index(source, detected or UTF8, self._deadline)
         if not index.sha256.startswith(expected):
             raise stale(self._services, self._job, source, expected, index.sha256)
+        if self._services.guard.masks:
+            from readroom.core.secrets.changes import require_none  # few operators mask
+
+            require_none(self._request.path, source)
         warnings: list[Warn] = []
         ends = index.ends
         media = binary_media(source, sample, detected)
@@ -299,7 +303,8 @@ class _Writing:
         if source.size <= CHECKED_BYTES and media is None:
             self._before = Before(source.read_at(0, source.size), detected or UTF8)
             self._text = content.text
-        is_same = self._texts.wants(source.size) and self._keep(source) == content.data
+        shown = self._services.guard.as_shown(content.data)
+        is_same = self._texts.wants(source.size) and self._keep(source) == shown
         if is_same:
             warnings.append(Warn("unchanged", "the file had this content already and was left as it is"))
         else:
@@ -332,8 +337,9 @@ class _Writing:
         return _Bytes(data, encodings.decode(data[len(encoding.bom) :], encoding), encoding)
 
     def _described(self, content: _Bytes, previous: str | None, warnings: Sequence[Warn]) -> WriteResult:
-        digits = sha256(content.data).hexdigest()
-        self._texts.put(self._place.real, digits, content.data)
+        data = self._services.guard.as_shown(content.data)
+        digits = sha256(data).hexdigest()
+        self._texts.put(self._place.real, digits, data)
         return WriteResult(
             path=self._request.path,
             previous_hash=None if previous is None else hashes.full(previous),

@@ -45,7 +45,7 @@ def perform(services: Services, job: Job[GitBlameRequest]) -> GitBlameResult:
             texts = _texts(data, first, last)
             told = hidden.scan(texts, first, limit=MAX_WARNINGS)
             return GitBlameResult(about.path, total, lines, texts=texts, warnings=told)
-        known = as_committed(data, about.repository.blob(node.id, job.deadline))
+        known = _known(services, about, data, about.repository.blob(node.id, job.deadline))
     answer = about.repository.blame(
         revision.commit.id, inner, (first, last), known, patience(job.deadline), job.deadline
     )
@@ -81,6 +81,21 @@ def _bytes(services: Services, about: GitQuestion, request: GitBlameRequest) -> 
         if source.real != path:
             raise errors.NotAFile(about.path, "link")
         return source.read_at(0, source.size)
+
+
+def _known(services: Services, about: GitQuestion, data: bytes, committed: bytes) -> bytes:
+    """The file as git is to take it, from its view and from what was committed.
+
+    A secret that is another one than the committed one must not be known by it: lines that look the same are.
+    """
+    shown = services.guard.as_shown(committed)
+    found = as_committed(data, shown)
+    if not services.guard.masks or (shown == committed and b"\x7f" not in found):
+        return found
+    if found == shown:
+        return committed
+    problem = "it has masked secrets and is not as it was committed"
+    raise errors.BadValue("revision", "", problem, "Name a revision, such as HEAD.")
 
 
 def as_committed(data: bytes, committed: bytes) -> bytes:

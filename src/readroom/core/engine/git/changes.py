@@ -245,7 +245,7 @@ class _ChangesPage:
         return before, as_committed(after, before) if before else after
 
     def _committed(self, node: Node) -> bytes:
-        return self._about.repository.blob(node.id, self._deadline)
+        return self._guard.as_shown(self._about.repository.blob(node.id, self._deadline))
 
     def _as_it_is(self, file: ChangedPath) -> bytes | str:
         """The file as it is; it is opened under the rules once more."""
@@ -262,7 +262,7 @@ class _ChangesPage:
 
     def _compared(self, file: ChangedPath, before: bytes, after: bytes) -> _Sides | str:
         texts: list[list[str]] = []
-        by_bytes = True
+        by_bytes = not self._guard.masks  # git would compare what is not shown
         for data in (before, after):
             if len(data) > MERGED_BYTES:
                 return f"{len(data):,} bytes, which is too large to be compared"

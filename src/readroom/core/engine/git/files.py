@@ -23,6 +23,7 @@ from readroom.core.policy.ignore_files import IgnoreTree
 from readroom.core.repository.process import GIT_BLOB_BYTES, TooLargeBlob
 from readroom.core.repository.repositories import Revision
 from readroom.core.repository.trees import EXECUTABLE, LINK, SUBMODULE, Node
+from readroom.core.secrets import unmasked
 from readroom.core.stores.revision import is_pointer
 from readroom.core.values import EntryKind
 
@@ -156,7 +157,7 @@ class _Folder:
         with self._about.guard.open_folder(WorkPath(above or ROOT)) as folder:
             target = folder.target(name)
             if target is None:
-                with folder.open(name) as source:
+                with self._about.guard.shown(folder.open(name)) as source:
                     return Node(0o100644, self._hashed(source))
         return Node(LINK, named_as(target.encode("utf-8", "surrogateescape")))
 
@@ -179,6 +180,10 @@ class _Folder:
         """Whether a file has other bytes and is the same for git."""
         if source.size > GIT_BLOB_BYTES or size < 0:
             return False
+        if unmasked(source) is not source and size == source.size:
+            # Whether the secret is another one is not told: only what can be seen counts.
+            committed = self._repository.blob(node.id, self._deadline)
+            return self._about.guard.as_shown(committed) == source.read_at(0, source.size)
         if size < source.size <= 2 * size:
             data = source.read_at(0, source.size)
             if b"\r\n" in data and named_as(data.replace(b"\r\n", b"\n")) == node.id:
@@ -315,5 +320,6 @@ def named_as(data: bytes) -> str:
 
 
 def _pieces(source: Source) -> Iterator[bytes]:
+    plain = unmasked(source)  # git knows the bytes, and names them by what they are
     for at in range(0, source.size, BLOCK_BYTES):
-        yield source.read_at(at, BLOCK_BYTES)
+        yield plain.read_at(at, BLOCK_BYTES)

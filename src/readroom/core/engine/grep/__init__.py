@@ -401,9 +401,7 @@ class _Search:
             self._left.text(file.path, file.read, file.size, 0)
         if rounds.second is not None and not rounds.second.texts_known:
             self._left.remarks.insert(0, left.TEXTS_UNKNOWN)
-        self._left.cut += rounds.noted.cut
-        self._left.unnamed = max(self._left.unnamed, rounds.noted.unnamed)
-        self._left.unreadable += sorted(set(rounds.noted.unreadable).difference(self._left.unreadable))
+        self._left.noted(rounds.noted.unreadable, rounds.noted.cut, rounds.noted.unnamed)
 
     # --- the result ---------------------------------------------------------------------------
 

@@ -411,10 +411,12 @@ def rounds_below(
     one file may take, `filled` says how much of the page is used so far, from 0 to 1.
     """
     noted = Noted()
-    if guard.folder_at(top.real) is None:
+    if guard.folder_at(top.real) is None or guard.masks:
         from readroom.core.engine.grep.sieve import Sieve, held_by_store  # most workspaces are one folder
 
-        if len(guard.tops) == 1:
+        if guard.masks:
+            passes = None  # other programs would find what is masked
+        elif len(guard.tops) == 1:
             passes = held_by_store(guard, request, top.real)
         else:
             both = _sought(request, pattern)

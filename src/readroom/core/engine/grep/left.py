@@ -190,8 +190,15 @@ class Left:
     def begin_again(self, why: Warn) -> None:
         """Forget everything recorded so far, because the search starts over."""
         self.unreadable.clear()
+        self.cut.clear()
         self.compressed.clear()
         self.remarks[:] = [why]
+
+    def noted(self, unreadable: Sequence[str], cut: Sequence[str], unnamed: int) -> None:
+        """Record what the finders saw: files and archives, relative, and how many keys no path leads to."""
+        self.unreadable += sorted(set(unreadable).difference(self.unreadable))
+        self.cut += cut
+        self.unnamed = max(self.unnamed, unnamed)
 
     def text(self, relative: str, searched: int | None, size: int | None, line: int) -> None:
         """Record a file that was left unfinished: the bytes searched, if known, and the last line shown."""
@@ -283,7 +290,8 @@ class Left:
             named = first_of([*dict.fromkeys(self.too_far)], NAMED)
             yield Warn("too_large", f"{named}: too large to be fetched for a search; read_file reads parts")
         if self.unnamed:
-            yield Warn("unnamed", f"{self.unnamed:,} keys that no path leads to were not searched")
+            keys = f"{self.unnamed:,} key{'s' if self.unnamed > 1 else ''}"
+            yield Warn("unnamed", f"{keys} that no path leads to: not searched")
         if self.as_bytes:
             named = first_of([*dict.fromkeys(self.as_bytes)], NAMED)
             why = "too large to be searched in an encoding other than UTF-8, so only ASCII text was found"

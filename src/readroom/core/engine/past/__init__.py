@@ -58,6 +58,17 @@ _DIFFED = 100
 """Names of one change whose contents are compared."""
 
 
+_NOT_ON_DISK = "the past is kept here only by the process that made the changes"
+
+
+def of_this_process(book: Book, error: errors.ReadroomError) -> errors.ReadroomError:
+    """An error that something is not in the history, which says so where that ends with the process."""
+    if not book.on_disk:
+        known = f"{_NOT_ON_DISK[0].upper()}{_NOT_ON_DISK[1:]}"
+        error.advice = f"{known}; write the former content back, if it is known."
+    return error
+
+
 def book_of(services: Services) -> Book:
     """The history, with what killed processes left compared. Raises HistoryOff, HistoryFailed."""
     if services.history is None:
@@ -94,7 +105,8 @@ def listing(services: Services, job: Job[HistoryRequest]) -> HistoryResult:
         token = job.caller.token  # what a filter finds would say who made it
     which = Selection(path, request.session, request.agent, token, request.since_ns, request.cursor)
     changes, cursor = _seen(services.guard, book, which, request.maximum)
-    return HistoryResult([_for_caller(change, job.caller) for change in changes], cursor)
+    warnings = [] if changes or book.on_disk else [Warn("not_on_disk", _NOT_ON_DISK)]
+    return HistoryResult([_for_caller(change, job.caller) for change in changes], cursor, warnings)
 
 
 _LOOKED_AT = 2_000
@@ -123,7 +135,7 @@ def seen_change(services: Services, book: Book, number: int, names: int = NAMES_
     """A change of which something may be seen. Raises NoSuchChange."""
     change = one(book, number, names)
     if change is None:
-        raise NoSuchChange(number)
+        raise of_this_process(book, NoSuchChange(number))
     shown = visible(services.guard, change)
     if change.names and not shown.names:
         raise NoSuchChange(number)
@@ -191,7 +203,7 @@ def diff(services: Services, job: Job[DiffRequest]) -> DiffResult:
     left = job.cap.size
     for row in rows[:_DIFFED]:
         job.deadline.check()
-        found = _compared(book, row, min(left, DIFF_BYTES))
+        found = _compared(book, row, min(left, DIFF_BYTES), services.guard.as_shown)
         left -= 0 if found.diff is None else len(found.diff.text)
         files.append(found)
     warnings: list[Warn] = []
@@ -200,7 +212,7 @@ def diff(services: Services, job: Job[DiffRequest]) -> DiffResult:
     return DiffResult(_for_caller(change, job.caller), files, warnings)
 
 
-def _compared(book: Book, row: NameRow, room: int) -> NameDiff:
+def _compared(book: Book, row: NameRow, room: int, shown: Callable[[bytes], bytes]) -> NameDiff:
     name = row.name
     if name.to is not None or "file" not in (name.before.kind, name.after.kind):
         return NameDiff(name)
@@ -210,6 +222,7 @@ def _compared(book: Book, row: NameRow, room: int) -> NameDiff:
     )
     if before is None or after is None:
         return NameDiff(name, note="not kept")
+    before, after = shown(before), shown(after)
     if encoding_of(before, after) is None:
         return NameDiff(name, note="not text, or too large to compare")
     found: Diff | None = compared(before, after, max(0, room))

@@ -13,6 +13,7 @@ from readroom.core.history.book import Book
 from readroom.core.history.merging import diff
 from readroom.core.history.states import listed
 from readroom.core.paths import WorkPath, ancestors, join
+from readroom.core.secrets import unmasked
 from readroom.core.stores.base import (
     Change,
     Kept,
@@ -209,7 +210,7 @@ class Steps:
             return Undone(path, "restored", "create")
         data, seen = self._data(world, path, want), world.there(path)
         if seen.state.kind == "file" and not want.whole:
-            source = self._held.enter_context(targets.source(place, path))
+            source = unmasked(self._held.enter_context(targets.source(place, path)))
             if source.version != seen.version:
                 raise Moved
             self._changes.append(PutFile(place, [data], source))

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from readroom.core import errors
 from readroom.core.contracts.history.rights import tools_for
-from readroom.core.engine.past import asked_name, book_of, may_see, seen_change
+from readroom.core.engine.past import asked_name, book_of, may_see, of_this_process, seen_change
 from readroom.core.engine.past.steps import Steps
 from readroom.core.engine.past.world import World
 from readroom.core.engine.services import Job, Services
@@ -135,7 +135,7 @@ def _chosen(services: Services, job: Job[UndoRequest], book: Book) -> list[_Chos
         if rows:
             chosen.append(_Chosen(change, rows))
     if not chosen:
-        raise NothingToUndo
+        raise of_this_process(book, NothingToUndo())
     return chosen
 
 

@@ -38,6 +38,7 @@ from readroom.core.formats.registry import provided
 from readroom.core.limits import HEAD_BYTES, SMALL_FILE_BYTES
 from readroom.core.limits.files import CHANGED_TRIES, INDEX_SPOTS, READ_GRACE_S
 from readroom.core.policy.guard import Guard
+from readroom.core.secrets import unmasked
 from readroom.core.session.caches import ReadText
 from readroom.core.session.expansions import ExpandedSource
 from readroom.core.session.index_cache import Unfinished
@@ -357,7 +358,7 @@ class _Reading:
         from readroom.core.engine.read.as_bytes import read_image
 
         data = head if len(head) == self._source.size else None
-        return read_image(self._source, self._request, self._known, head[:HEAD_BYTES], data)
+        return read_image(unmasked(self._source), self._request, self._known, head[:HEAD_BYTES], data)
 
     def _bytes(self, head: bytes) -> ReadResult:
         sample, source = head[:HEAD_BYTES], self._source

@@ -11,9 +11,12 @@ from readroom.core.engine.services import Job, Services
 from readroom.core.errors import BadImage, BadValue, Binary
 from readroom.core.formats import regions
 from readroom.core.formats.kinds import IMAGE_TYPES, UNKNOWN, media_type, sniff
+from readroom.core.formats.magic import Family
 from readroom.core.formats.regions import Region
 from readroom.core.formats.sending import to_image
-from readroom.core.limits import IMAGE_REPLY_BYTES
+from readroom.core.limits import HEAD_BYTES, IMAGE_REPLY_BYTES
+from readroom.core.secrets import unmasked
+from readroom.core.secrets.shown import starred
 from readroom.core.stores.base import Source
 from readroom.core.text import hashes
 from readroom.core.text.hashes import Hashing, blocks
@@ -32,6 +35,7 @@ _PICTURE = "It is a picture, and this tool shows text: look for a description of
 def read_raw(source: Source, request: ReadRequest, sample: bytes, deadline: Deadline) -> ReadResult:
     """The first bytes of a binary file, as many as the contract wants. Raises Binary, Shrunk."""
     maximum = request.options.raw_bytes
+    require_showable(request.path, source)
     if not maximum:
         media = media_type(request.path, sample)
         advice = _PICTURE if media.name in IMAGE_TYPES else media.advice
@@ -43,6 +47,34 @@ def read_raw(source: Source, request: ReadRequest, sample: bytes, deadline: Dead
     return ReadResult(
         request.path, Kind.BINARY, source.size, hashes.full(hashing.digits), total_lines=None, raw=raw
     )
+
+
+_PACKED = frozenset(
+    (
+        Family.ARCHIVE,
+        Family.COMPRESSED,
+        Family.DATA,
+        Family.DATABASE,
+        Family.DISK,
+        Family.DOCUMENT,
+        Family.PIECE,
+    )
+)
+"""Families whose files hold text in another form, often compressed."""
+
+_PDF = "application/pdf"
+"""Begins with letters, and is packed nonetheless."""
+
+_MASKED = "Secrets are masked here, and in these bytes they cannot be: read what is in it as text."
+
+
+def require_showable(path: str, source: Source) -> None:
+    """Raise Binary if secrets are masked and the bytes of a file hold its text in another form."""
+    if unmasked(source) is source:
+        return
+    media = sniff(source.read_at(0, HEAD_BYTES))
+    if media is not None and media.family in _PACKED and not (media.weak and media.name != _PDF):
+        raise Binary(path, media.name, source.stat.size, _MASKED)
 
 
 # -----------------------------------------------------------------------------
@@ -105,9 +137,15 @@ def perform(services: Services, job: Job[BytesRequest]) -> BytesResult:
 
     Raises:
         NotFound, NotAFile, Denied, OutsideRoot, HardLinked, NoPermission: From opening it.
+        Binary: Secrets are masked, and the bytes hold their text in another form.
     """
     request = job.request
-    source = services.guard.open(request.path)
+    source = starred(services.guard.open(request.path))
+    try:
+        require_showable(request.path, source)
+    except Binary:
+        source.close()
+        raise
     size = source.size
     first = min(request.first, size)
     count = size - first if request.count is None else min(request.count, size - first)

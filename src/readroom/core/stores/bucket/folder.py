@@ -10,6 +10,7 @@ from readroom.core.closeable import Closeable
 from readroom.core.errors import BadPath, NotFound, StoreFailed
 from readroom.core.lru import LruCache
 from readroom.core.paths import WorkPath, join
+from readroom.core.stores import spending
 from readroom.core.stores.bucket import names as keys
 from readroom.core.stores.bucket.client import Connection, Meta, nanoseconds
 from readroom.core.stores.bucket.source import BucketSource, number, stat_of
@@ -105,8 +106,8 @@ class BucketFolder(Closeable):
         return self._looked(path)
 
     def _known(self, name: str) -> Meta | EntryKind | None:
-        """The size and time of a name, from a listing: at least from the first page, which is there."""
-        if not self._seeded:
+        """The size and time of a name from a listing; a call with a bound asks for nothing that it has."""
+        if not self._seeded and spending.current() is not None:
             self._seeded = True
             unnamed = self.unnamed
             for other, meta in self._batch(self._first, set()).items():

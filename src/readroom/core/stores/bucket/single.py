@@ -136,7 +136,7 @@ def remove(store: Bucket, place: BucketPlace, inside: Inside | None, ready: Call
 
 
 def _names(rest: str, meta: Meta) -> Inside:
-    """The names below a folder whose one key goes on like that."""
+    """The names below a folder whose one key ends like that."""
     path = WorkPath(rest.rstrip("/"))
     names: dict[str, tuple[EntryKind, int, int]] = dict.fromkeys(_above(path), _FOLDER)
     if path:

@@ -10,6 +10,7 @@ from readroom.core.closeable import Closeable
 from readroom.core.deadline import Deadline
 from readroom.core.errors import AcrossRoots
 from readroom.core.paths import WorkPath
+from readroom.core.secrets import unmasked
 from readroom.core.stores.base import Folder, OrderedFolder, Source, Step, WriteTarget, is_far, keeps_identity
 from readroom.core.stores.roots.names import Place
 from readroom.core.values import Entry, EntryKind, Names, Stat, Version
@@ -34,6 +35,12 @@ class PlacedSource(Closeable):
         self.size, self.stat, self.version = inner.size, inner.stat, inner.version
         self.far, self.keeps_identity = is_far(inner), keeps_identity(inner)
         self.read_at, self.read_into = self._read_at, self._read_into
+
+    @property
+    def unmasked(self) -> PlacedSource:
+        """The file that a view shows; itself if it is none."""
+        plain = unmasked(self.inner)
+        return self if plain is self.inner else PlacedSource(plain, self._place)
 
     def current(self) -> Version:
         """The identity of the current state."""

@@ -151,6 +151,7 @@ def _guess(head: bytes, start: bytes, *, complete: bool) -> Found | None:
         return None
     from readroom.core.text.encodings.legacy import most_likely
 
+    head = _SIGNS.sub(b"A", head)
     guess = most_likely(head if complete else _whole_lines(head))
     return None if guess is None else Found(guess.name, guess.sure)
 
@@ -169,7 +170,13 @@ def is_mostly_text(head: bytes, *, complete: bool = True) -> bool:
 
 
 def _controls(start: bytes) -> int:
+    if b"\x7f" in start:
+        start = _SIGNS.sub(b"", start)
     return len(start) - len(start.translate(None, CONTROLS))
+
+
+_SIGNS = re.compile(rb"(?:\x7f[A-Z])+\x7f?")
+"""Signs of secrets, which no control is meant by (`secrets.view`)."""
 
 
 def is_journal(head: bytes) -> bool:
@@ -179,7 +186,7 @@ def is_journal(head: bytes) -> bool:
 
 def is_noise(text: str) -> bool:
     """Whether bytes after a byte order mark are not text: controls, broken units, unknown characters."""
-    sample = text[:WIDE_SAMPLE_BYTES]
+    sample = re.sub("\x7f[A-Z]", "", text[:WIDE_SAMPLE_BYTES])
     odd = sum(
         unicodedata.category(char) in {"Cc", "Cn", "Co", "Cs"} for char in sample if char not in "\t\n\r\f"
     )
@@ -224,6 +231,7 @@ def _wide(head: bytes) -> str | None:
 
 def _reads_as_text(text: str) -> bool:
     """Whether `text` is in one script, without controls, and has common ideographs if any."""
+    text = re.sub("\x7f(?=[A-Z])|(?<=[A-Z])\x7f", "A", text)  # signs of secrets
     if len(text) < MIN_WIDE and (len(text) < 2 or not any(map(str.isascii, text))):
         return False
     if any(unicodedata.category(char) in {"Cn", "Co"} for char in set(text)) or not _has_words(text):

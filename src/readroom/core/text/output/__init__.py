@@ -331,8 +331,10 @@ def _compiled(pattern: str) -> Any:
 # no control characters except tabs.
 # -----------------------------------------------------------------------------
 
-_CONTROL = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f]")
-"""C0 without tab and line feed, DEL, C1. Nearly all lines have none, which one search shows."""
+_CONTROL = re.compile("[\0-\x08\x0b-\x1f\x80-\x9f]|(?<![A-Z])\x7f(?![A-Z])")
+"""C0 without tab and line feed, DEL, C1. Nearly all lines have none, which one search shows.
+
+A DEL at a capital stays: signs of secrets are made of both (`secrets.view`)."""
 
 NUL_SIGN = "\u2400"
 """The sign for a run of NULs in a line."""

@@ -17,17 +17,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import BinaryIO
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from readroom.documents.formats import Document, macros, sections, told
 from readroom.documents.formats import compound as compounds
 from readroom.documents.formats import shapes as shapes_of
-from readroom.documents.formats.compound import Compound, Ole
+from readroom.documents.formats.compound import Ole
 from readroom.documents.formats.doc import formats as doc_formats
 from readroom.documents.formats.doc import pieces as doc_pieces
 from readroom.documents.formats.doc.formats import DELETED, HIDDEN, SPECIAL, Formats, FormField, Properties
 from readroom.documents.formats.doc.pieces import WORD_97, OldText
-from readroom.documents.formats.embedded import Embedded
+from readroom.documents.formats.embedded import told_object
 from readroom.documents.formats.sections import Sections
 from readroom.documents.formats.story import FlowStory, Paragraph, sound
 
@@ -63,16 +62,10 @@ def open_document(file: BinaryIO) -> Document:
         return compounds.opened(file, Ole.WORD)
     document = compound.read(DOCUMENT)
     version, _ = doc_pieces.head(document)
-    objects = Embedded()
+    beside = compound.properties()
     for name in sorted(compound.storages):
         if name.startswith(_OBJECTS) and name.count("/") == 1:
-            objects.add(compound, name)
-    sections_of = _read(compound, document, version, compound.properties() + objects.counts)
-    first, *others = sections_of.parts
-    return replace(sections_of, parts=[replace(first, naming=objects.naming), *others])
-
-
-def _read(compound: Compound, document: bytes, version: int, beside: Counter[str]) -> Sections:
+            beside[told_object(compound, name, name.rpartition("/")[2])] += 1
     if _MACROS in compound.storages:
         beside[told(macros.KIND, "\n".join(macros.lines_of(compound, _MACROS)))] += 1
     if version < WORD_97:
@@ -122,7 +115,7 @@ class _DocReader:
         self._refers: dict[int, str] = {}
         self._boxes: dict[int, list[range]] = {}
         self._drawn: dict[int, str] = {}
-        """What is known of the shapes, by the characters at which they hang."""
+        """Facts about the shapes, by the characters at which they hang."""
 
     def document(self) -> Sections:
         for name, prefix, size in (("footnote", "", 2), ("endnote", "e", 2), ("comment", "c", 30)):

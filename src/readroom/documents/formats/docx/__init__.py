@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import BinaryIO, TypeVar
 
@@ -68,9 +69,14 @@ class Story:
         lists: Lists,
         relations: Mapping[str, Relation],
         graphic: Callable[[str, str], list[str]],
+        embedded: Callable[[Relation | None], str],
     ) -> None:
-        """`graphic` gives the lines of a chart or diagram by the id of its relation, and its kind."""
+        """`graphic` gives the lines of a chart or diagram by the id of its relation, and its kind.
+
+        `embedded` gives the name under which an embedded object is counted.
+        """
         self._graphic = graphic
+        self._embedded = embedded
         self._styles = styles
         self._lists = lists
         self._relations = relations
@@ -270,7 +276,7 @@ class Story:
                 self._boxes += self._graphic(element.get(f"{R}{key}", ""), kind)
             elif name == "OLEObject":
                 relation = self._relations.get(element.get(f"{R}id", ""))
-                self._dropped[told("embedded object", ooxml.inside(relation))] += 1
+                self._dropped[self._embedded(relation)] += 1
             elif name == "textpath":
                 self._boxes.append(element.get("string", ""))
             elif element.tag == _DRAWN_TEXT and (element.text or "").strip():
@@ -426,7 +432,8 @@ class _DocxReader:
         def graphic(relation: str, kind: str) -> list[str]:
             return ooxml.drawing_lines(self._package, part, relation, kind)
 
-        return Story(self._styles, self._lists, self._package.relations(part), graphic)
+        embedded = partial(ooxml.told_embedded, self._package)
+        return Story(self._styles, self._lists, self._package.relations(part), graphic, embedded)
 
     def _one(self, kind: str) -> Element | None:
         part = next(iter(self._package.related(self._package.main, kind)), None)

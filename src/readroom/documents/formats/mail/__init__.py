@@ -356,10 +356,12 @@ def _document(number: int, title: str, data: bytes, kind: str, path: str) -> Par
         head = f"[{document.unit} {at}{': ' + part.title if part.title else ''}]"
         lines += [head] if total > 1 else []
         lines += [*(f"[{note}]" for note in part.notes), *part.lines]
-        counted += [line for note in part.notes if isinstance(note, Count) for line in note.counted]
-        naming += [(line, inside(path, name)) for line, name in part.naming]
+        for note in part.notes:
+            if isinstance(note, Count):
+                counted += note.counted
+                naming += [(line, inside(path, name)) for line, name in note.naming]
         pictures += len(part.pictures)
         room -= sum(map(len, part.lines))
     if counted:
-        notes.append(Count("What its notes count is not shown.", counted, is_bare=False))
+        notes.append(Count("Its notes count things that are not shown.", counted, is_bare=False))
     return Part(number, title, lines, notes=[*notes, *omission_note({"picture": pictures})], naming=naming)

@@ -71,12 +71,9 @@ class Pdf:
             lines = pdf_text.lines(textpage, beside.placed, unseen.indexes)
         except pypdfium2.PdfiumError:
             lines = [line for placed in beside.placed for line in placed.lines]
-        naming = list(beside.naming)
         if number == 1:
-            whole = carried.of_document(self._document)
-            beside.dropped.update(whole.counts)
-            naming += whole.naming
-        return formats.Part(number, "", lines, notes=formats.omission_note(beside.dropped), naming=naming)
+            beside.dropped.update(carried.of_document(self._document))
+        return formats.Part(number, "", lines, notes=formats.omission_note(beside.dropped))
 
     def _is_picture(self, page: pypdfium2.PdfPage, part: formats.Part) -> bool:
         """Whether it shows something but has no text other than that of fields."""

@@ -1,4 +1,4 @@
-"""What a PDF has beside its pages: properties, attached files, scripts, signatures, a form of another make.
+"""Content of a PDF outside of its pages: properties, files, scripts, signatures, a form of another make.
 
 All of it is counted with its words. Attached files are named, so that policy is asked about each.
 """
@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pypdfium2
-from msgspec import Struct, field
 from pypdfium2 import raw
 
-from readroom.documents.formats import BESIDE_CHARS, file_line, told, told_file
+from readroom.documents.formats import BESIDE_CHARS, told, told_file
 from readroom.documents.formats.legible import legible
 from readroom.documents.formats.pdf.strings import ascii_text, wide_text
 
@@ -29,37 +28,31 @@ PDF_ATTACHED_BYTES = 4 * 1024 * 1024
 """An attached file that is looked into."""
 
 
-class Carried(Struct):
-    """Counts with their words, and the lines that name files with the names of these."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    naming: list[tuple[str, str]] = field(default_factory=list)
-
-    def attach(self, attachment: Any, where: str) -> None:
-        """An attached file; `where` tells it from others of its name."""
-        name = wide_text(lambda room, size: raw.FPDFAttachment_GetName(attachment, room, size)).strip()
-        data = _content(attachment)
-        size = "" if data is None else f", {len(data):,} bytes"
-        head = f"{name or 'without a name'}{size}, {where}"
-        self.counts[told_file(ATTACHED, head, [] if data is None else legible(data))] += 1
-        self.naming.append((file_line(ATTACHED, head), name.replace("\\", "/").rpartition("/")[2] or "file"))
+def attached(attachment: Any, where: str) -> str:
+    """The name under which an attached file is counted; `where` tells it from others of its name."""
+    name = wide_text(lambda room, size: raw.FPDFAttachment_GetName(attachment, room, size)).strip()
+    data = _content(attachment)
+    size = "" if data is None else f", {len(data):,} bytes"
+    head = f"{name or 'without a name'}{size}, {where}"
+    short = name.replace("\\", "/").rpartition("/")[2] or "file"
+    return told_file(ATTACHED, head, [] if data is None else legible(data), [short])
 
 
-def of_document(document: pypdfium2.PdfDocument) -> Carried:
-    """What is there, counted once for the document."""
-    found, it = Carried(), document.raw
+def of_document(document: pypdfium2.PdfDocument) -> Counter[str]:
+    """All of it, counted once for the document."""
+    found, it = Counter[str](), document.raw
     for key in _KEYS:
         if words := document.get_metadata_value(key).strip():
-            found.counts[told("document property", f"{key}: {words}")] += 1
-    for number in _first(found.counts, ATTACHED, raw.FPDFDoc_GetAttachmentCount(it)):
+            found[told("document property", f"{key}: {words}")] += 1
+    for number in _first(found, ATTACHED, raw.FPDFDoc_GetAttachmentCount(it)):
         if attachment := raw.FPDFDoc_GetAttachment(it, number):
-            found.attach(attachment, f"file {number + 1} of the document")
-    for number in _first(found.counts, "script", raw.FPDFDoc_GetJavaScriptActionCount(it)):
-        found.counts[told("script", _script(it, number))] += 1
-    for number in _first(found.counts, "digital signature", raw.FPDF_GetSignatureCount(it)):
-        found.counts[told("digital signature", _signature(raw.FPDF_GetSignatureObject(it, number)))] += 1
+            found[attached(attachment, f"file {number + 1} of the document")] += 1
+    for number in _first(found, "script", raw.FPDFDoc_GetJavaScriptActionCount(it)):
+        found[told("script", _script(it, number))] += 1
+    for number in _first(found, "digital signature", raw.FPDF_GetSignatureCount(it)):
+        found[told("digital signature", _signature(raw.FPDF_GetSignatureObject(it, number)))] += 1
     if document.get_formtype() in _XFA_FORMS:
-        found.counts[told("XFA form", "\n".join(_packets(it)))] += 1
+        found[told("XFA form", "\n".join(_packets(it)))] += 1
     return found
 
 

@@ -17,7 +17,7 @@ from pypdfium2 import raw
 
 from readroom.documents.formats import told
 from readroom.documents.formats.pdf import text as pdf_text
-from readroom.documents.formats.pdf.carried import ATTACHED, Carried
+from readroom.documents.formats.pdf.carried import ATTACHED, attached
 from readroom.documents.formats.pdf.strings import ascii_text, wide_text
 from readroom.documents.formats.pdf.text import Box, Placed
 
@@ -41,7 +41,6 @@ class FieldTexts(Struct):
 
     placed: list[Placed] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
-    naming: list[tuple[str, str]] = field(default_factory=list)
     drawn: list[tuple[int, Box, str]] = field(default_factory=list)
     """By index: annotations with content only in their drawing, and the text to show if that has none."""
 
@@ -102,13 +101,10 @@ class Fields:
             return
         words = _string(annotation, "Contents")
         if kind == raw.FPDF_ANNOT_FILEATTACHMENT:
-            carried = Carried()
             if attachment := raw.FPDFAnnot_GetFileAttachment(annotation):
-                carried.attach(attachment, f"note {index + 1} of the page")
+                texts.dropped[attached(attachment, f"note {index + 1} of the page")] += 1
             else:
-                carried.counts[told(ATTACHED, words or "it cannot be read")] += 1
-            texts.dropped += carried.counts
-            texts.naming += carried.naming
+                texts.dropped[told(ATTACHED, words or "it cannot be read")] += 1
         elif kind in _MEDIA:
             said = words or _string(annotation, "T") or _string(annotation, "NM")
             texts.dropped[told("film or sound", said or f"{place.words} of the page")] += 1

@@ -63,7 +63,7 @@ class Box(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """Where it is, for people."""
+        """Its place, for people."""
         across, up = f"{self.left:.0f} to {self.right:.0f}", f"{self.bottom:.0f} to {self.top:.0f}"
         return f"{across} points from the left, {up} points up"
 

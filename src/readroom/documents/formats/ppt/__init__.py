@@ -34,7 +34,6 @@ from readroom.documents.formats import (
 from readroom.documents.formats import compound as compounds
 from readroom.documents.formats.archives import ANOTHER_COPY
 from readroom.documents.formats.compound import Ole
-from readroom.documents.formats.embedded import Embedded
 from readroom.documents.formats.ppt import beside
 from readroom.documents.formats.ppt import records as kinds
 from readroom.documents.formats.ppt import records as ppt_records
@@ -88,7 +87,7 @@ def open_document(file: BinaryIO) -> Document:
         raise Unreadable("no slides can be found in it", ANOTHER_COPY)
     sections.check_slides(len(slides))
     document = next((record for record in top.values() if record.kind == kinds.DOCUMENT), None)
-    return OldSlides(slides, beside.counted(compound, places, top), tuple(_margins(document, _OF_SLIDES)))
+    return OldSlides(slides, beside.counts(compound, places, top), tuple(_margins(document, _OF_SLIDES)))
 
 
 def _at(data: memoryview, place: int) -> Iterator[Record]:
@@ -205,7 +204,7 @@ class OldSlides(Struct, frozen=True, dict=True):
     """An opened presentation."""
 
     slides: Sequence[_OldSlide]
-    beside: Embedded
+    beside: Counter[str]
     standing: Sequence[str] = ()
     unit: Unit = Unit.SLIDE
     _titles: list[str] = field(default_factory=list)
@@ -234,9 +233,9 @@ class OldSlides(Struct, frozen=True, dict=True):
         lines += writer.margins(self.standing if number == 1 else ())
         lines += sections.remarks(writer.notes(), writer.comments())
         notes = [sections.HIDDEN_SLIDE] if writer.is_hidden() else []
-        dropped = writer.dropped + (self.beside.counts if number == 1 else Counter())
+        dropped = writer.dropped + (self.beside if number == 1 else Counter())
         notes += omission_note(dict(sorted(dropped.items())))
-        return Part(number, title, lines, notes=notes, naming=self.beside.naming if number == 1 else ())
+        return Part(number, title, lines, notes=notes)
 
 
 class _SlideWriter:

@@ -1,16 +1,17 @@
-"""What a presentation from before 2007 has outside of its slides, counted with its words."""
+"""Content of a presentation from before 2007 outside of its slides, counted with its words."""
 
 from __future__ import annotations
 
 import io
 import struct
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from readroom.documents.formats import Unreadable, macros, told
 from readroom.documents.formats.compound import OLE_STREAM_BYTES, Compound
-from readroom.documents.formats.embedded import Embedded
+from readroom.documents.formats.embedded import told_object
 from readroom.documents.formats.ppt import records as kinds
 from readroom.documents.formats.ppt.records import Record, text
 
@@ -18,13 +19,13 @@ _SOUND, _OBJECT, _ABOUT_OBJECT, _STORED = 4101, 4044, 4035, 4113
 _MEDIA = (kinds.FILM, _SOUND)
 
 
-def counted(compound: Compound, places: Mapping[int, int], top: Mapping[int, Record]) -> Embedded:
+def counts(compound: Compound, places: Mapping[int, int], top: Mapping[int, Record]) -> Counter[str]:
     """All of it; objects and macros are stored under numbers, whose records `places` finds in `top`."""
 
     def stored(number: int) -> Compound | None:
         return _opened(top.get(places.get(number, -1)))
 
-    found, objects = compound.properties(), Embedded()
+    found, objects = compound.properties(), 0
     for record in top.values():
         if record.kind == kinds.MASTER:
             found.update(told("text of layouts and masters", words) for words in _of_layout(record))
@@ -35,13 +36,14 @@ def counted(compound: Compound, places: Mapping[int, int], top: Mapping[int, Rec
                 elif at.kind in _MEDIA:
                     found[told("film or sound", _strings(at) or _paths(at))] += 1
                 elif at.kind == _OBJECT:
-                    objects.add(stored(_number(at.first(_ABOUT_OBJECT), 16)), label=_strings(at))
+                    objects += 1
+                    head = ", ".join(filter(None, (str(objects), _strings(at))))
+                    found[told_object(stored(_number(at.first(_ABOUT_OBJECT), 16)), "", head)] += 1
                 elif _has_macros(at):
                     project = stored(_number(next(iter(at), None), 0))
                     lines = ["it cannot be found"] if project is None else macros.lines_anywhere(project)
                     found[told(macros.KIND, "\n".join(lines))] += 1
-    objects.counts += found
-    return objects
+    return found
 
 
 def _of_layout(master: Record) -> Iterator[str]:
@@ -65,7 +67,7 @@ def _strings(record: Record) -> str:
 
 
 def _paths(record: Record) -> str:
-    """What a film that names no file is: its number in the presentation."""
+    """The words for a film that names no file: its number in the presentation."""
     number = _number(next(record.walk(), None), 0)
     return f"number {number}" if number else "stored in the presentation"
 

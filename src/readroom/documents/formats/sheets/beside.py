@@ -30,14 +30,15 @@ _SPAN = re.compile(rb"""\s(min|max)\s*=\s*["'](\d{1,5})["']""")
 
 _RELATED = {
     "pivotTable": "pivot table",
-    "oleObject": "embedded object",
-    "package": "embedded object",
     "control": "form control",
     "ctrlProp": "form control",
     "queryTable": "query",
     "slicer": "slicer",
 }
 """Parts that a sheet refers to, and their names."""
+
+_EMBEDDED = ("oleObject", "package")
+"""Relations to objects of other programs."""
 
 _DRAWN = {"pic": "picture", "graphicFrame": "chart or diagram", "contentPart": "drawing"}
 
@@ -129,7 +130,9 @@ def counts(package: Package, member: str, tail: bytes) -> Counter[str]:
         target += f"#{about['location']}" if about.get("location") else ""
         counter[told("link target", f"{about.get('ref', '')}: {target}" if target else "")] += 1
     for relation in relations.values():
-        if relation.kind in _RELATED:
+        if relation.kind in _EMBEDDED:
+            counter[ooxml.told_embedded(package, relation)] += 1
+        elif relation.kind in _RELATED:
             counter[told(_RELATED[relation.kind], ooxml.inside(relation))] += 1
     for part in package.related(member, "drawing"):
         counter += _drawn(package, part)

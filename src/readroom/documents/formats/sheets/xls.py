@@ -12,17 +12,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, time, timedelta
-from functools import cached_property
 from typing import Any, BinaryIO, final
 
 import python_calamine as calamine
 import xlrd
-from msgspec.structs import replace
 
 from readroom.documents.formats import Area, Encrypted, Part, Unreadable, macros, omission_note, told
 from readroom.documents.formats.archives import ANOTHER_COPY
 from readroom.documents.formats.compound import Compound, is_ole
-from readroom.documents.formats.embedded import Embedded
+from readroom.documents.formats.embedded import told_object
 from readroom.documents.formats.page_ranges import column_letters
 from readroom.documents.formats.sheets import cells
 from readroom.documents.formats.sheets.cells import Comments, Rows, Value
@@ -68,9 +66,7 @@ class OldSheets:
         with _noted(notes):
             notes += self._notes(number, sheet, area)
         table = cells.table(rows, area, notes, comments)
-        part = cells.part(number, self.names[number - 1], table, area)
-        naming = self._of_book.naming if number == 1 else []
-        return replace(part, naming=naming) if naming else part
+        return cells.part(number, self.names[number - 1], table, area)
 
     def _rows(self, sheet: Any, area: Area) -> Rows:
         """The filled rows; those that were not requested have no cells."""
@@ -137,24 +133,23 @@ class OldSheets:
         )
         if number == 1:
             counts.update(told("defined name", name.name) for name in self._book.name_obj_list)
-            counts += self._of_book.counts
+            counts += self._of_book()
             counts["chart sheet or macro sheet"] += max(0, self._book._all_sheets_count - others)
         yield from omission_note(counts)
 
-    @cached_property
-    def _of_book(self) -> Embedded:
-        """What the compound file has beside the sheets."""
-        file, found = io.BytesIO(self._data), Embedded()
+    def _of_book(self) -> Counter[str]:
+        """Content of the compound file outside of the sheets."""
+        file, found = io.BytesIO(self._data), Counter[str]()
         with suppress(Unreadable):
             if is_ole(file):
                 compound = Compound(file)
                 for name in sorted(compound.storages):
                     if name.startswith(_OBJECT) and "/" not in name:
-                        found.add(compound, name)
-                found.counts += compound.properties()
+                        found[told_object(compound, name, name)] += 1
+                found += compound.properties()
                 if _MACROS in compound.storages:
                     lines = macros.lines_of(compound, _MACROS)
-                    found.counts[told(macros.KIND, "\n".join(lines))] += 1
+                    found[told(macros.KIND, "\n".join(lines))] += 1
         return found
 
 

@@ -98,7 +98,7 @@ def secrets(totals: Totals, looked: bool) -> Iterator[str]:
 
 
 def lost(totals: Totals, names: parts.Names) -> Iterator[str]:
-    """What was lost on the way to the model."""
+    """Losses on the way to the model."""
     found = list(said.lost(totals))
     if not found:
         return

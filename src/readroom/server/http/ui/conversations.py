@@ -1,4 +1,4 @@
-"""Pages of calls: a filtered list, one conversation as a waterfall, and one call in detail."""
+"""Pages of calls: a filtered list, one conversation with its context over time, and one call in detail."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from readroom.core.errors import NoSuchView
+from readroom.server.http.ui.courses import over_time
 from readroom.server.http.ui.findings import related_findings
 from readroom.server.http.ui.page import (
     UI_ROWS,
@@ -21,7 +22,7 @@ from readroom.server.http.ui.page import (
     stamp,
 )
 from readroom.server.http.ui.queries import UI_SESSION_ROWS
-from readroom.server.http.ui.view import View
+from readroom.server.http.ui.view import View, is_id, short_id
 from readroom.server.ledger.queries import shown_twice
 from readroom.server.ledger.rows import Row
 
@@ -72,19 +73,22 @@ def _row(view: View, row: Row) -> tuple[Cell, ...]:
 
 
 def session(view: View) -> Page:
-    """One conversation as a waterfall of its calls."""
+    """One conversation: its context over time, and its calls, each with its tokens as a bar."""
     one = view.questions.session(view.workspace, view.text("id"), view.text("agent"), view.text("token"))
     if one is None or not view.conversation(one.session, one.agent, one.token).href:
         raise NoSuchView("conversation")
     rows = view.questions.calls_of(view.workspace, one, before=view.count("before"))
     here = {"id": one.session, "agent": one.agent, "token": one.token}
     earlier = view.bare("session", **here, before=rows[0].number) if len(rows) == UI_SESSION_ROWS else ""
+    name = view.conversation(one.session, one.agent, one.token, one.first_us)
+    drawn = over_time(view, one)
     figures = (
         Figure("Tokens", f"{one.tokens:,}"),
         Figure("Calls", f"{one.calls:,}"),
         Figure("Failed", f"{one.failed:,}", tone="warn" if one.failed else ""),
         Figure("Refused", f"{one.refused:,}", tone="bad" if one.refused else ""),
         Figure("Compactions", f"{one.epoch:,}"),
+        *([Figure("Id", short_id(one.session), one.session)] if is_id(one.session) else []),
         Figure(
             "Lasted",
             lasted(one.last_us - one.first_us),
@@ -92,39 +96,22 @@ def session(view: View) -> Page:
         ),
     )
     return Page(
-        f"Session {one.session or '(unnamed)'}", figures,
-        [_twice(view, rows), *related_findings(view, session=one.session)],
+        name.text, figures,
+        [*([drawn.table] if drawn else []), _twice(view, rows), *related_findings(view, session=one.session)],
         crumbs=[Link("Sessions", view.bare("sessions"))], template="session.html",
-        own={"calls": waterfall(view, rows), "earlier": earlier, "not_kept": NOT_KEPT},
+        own={
+            "calls": waterfall(view, rows), "earlier": earlier, "not_kept": NOT_KEPT, "drawn": drawn,
+        },
     )  # fmt: skip
 
 
 def waterfall(view: View, rows: Sequence[Row]) -> list[Opened]:
-    """Calls with their bars, in thousandths of the page's time span; pauses are shortened, so that the calls
-    can be seen.
-    """
-    starts, at, end_us = [], 0, 0
-    for row in rows:
-        began = row.event.time_us - row.event.duration_us
-        pause = max(0, began - end_us) if end_us else 0
-        at += min(pause, _PAUSE_US) if began >= end_us else began - end_us
-        at = max(0, at)
-        starts.append(at)
-        at += max(row.event.duration_us, 1)
-        end_us = row.event.time_us
-    placed = list(zip(starts, rows, strict=True))
-    most = max([1, *(start + row.event.duration_us for start, row in placed)])
-    return [
-        opened(view, row, start * 1000 // most, max(3, row.event.duration_us * 1000 // most))
-        for start, row in placed
-    ]
+    """Calls with their bars: the tokens of each, in thousandths of the largest."""
+    most = max((row.event.tokens for row in rows), default=0) or 1
+    return [opened(view, row, row.event.tokens * 1000 // most) for row in rows]
 
 
-_PAUSE_US = 2_000
-"""A model thinks for seconds between two calls, and bars of milliseconds would be too thin to see."""
-
-
-def opened(view: View, row: Row, left: int = 0, width: int = 1000) -> Opened:
+def opened(view: View, row: Row, width: int = 1000) -> Opened:
     """One call with all that the ledger has about it and the visitor may see."""
     event = row.event
     spans = [one for one in event.spans if view.sight.path(one.path) is not None]
@@ -154,7 +141,7 @@ def opened(view: View, row: Row, left: int = 0, width: int = 1000) -> Opened:
         "number": row.number, "time": moment(event.time_us)[11:], "tool": view.named(event.tool).text,
         "path": view.file_cell(event.path).text, "href": view.bare("call", number=row.number),
         "outcome": event.outcome, "tone": _tone(event.outcome, event.decision), "level": event.level or "",
-        "tokens": f"{event.tokens:,}", "duration": lasted(event.duration_us), "left": left, "width": width,
+        "tokens": f"{event.tokens:,}", "duration": lasted(event.duration_us), "width": width,
         "facts": [(name, value) for name, value in facts if value], "shown": shown,
         "hidden": len(event.spans) - len(spans),
     }  # fmt: skip
@@ -213,12 +200,12 @@ def _twice(view: View, rows: Sequence[Row]) -> Table:
             view.file_cell(one.path),
             Cell(f"{one.first:,} to {one.last:,}"),
             number(len(one.rows)),
-            Cell(", ".join(map(str, one.rows[:10]))),
+            *(number(row, view.bare("call", number=row)) for row in (one.rows[0], one.rows[-1])),
         )
         for one in every[: view.rows(UI_ROWS)]
     ]
     return Table(
-        "twice", "Shown again while in view", ("File", "Lines", "Times", "Rows"), cells,
+        "twice", "Shown again while in view", ("File", "Lines", "Times", "First row", "Last row"), cells,
         empty="Nothing was shown twice." if known else _NO_STATES,
     )  # fmt: skip
 

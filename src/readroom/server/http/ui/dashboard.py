@@ -24,8 +24,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from readroom.core import errors
+from readroom.core.context import stylesheet
 from readroom.core.log import log
-from readroom.core.rows import Finding
+from readroom.core.rows import Audit
 from readroom.core.workspace import Workspace
 from readroom.mcp.access import Access
 from readroom.server.http.access_log import Exchange
@@ -79,9 +80,12 @@ PAGES: Final[Mapping[str, Place]] = {
     "sessions": Place("overview:sessions", "Sessions", ("q",)),
     "calls": Place("conversations:calls", "Calls"),
     "files": Place("overview:files", "Files"),
-    "map": Place("folder:folder_map", "Map", ("path",)),
+    "search": Place("search:search", "Search", ("q",), filtered=False),
+    "map": Place("folder:folder_map", "Map", ("path", "area")),
+    "refused": Place("refused:refused", "Refused"),
     "history": Place("history:history", "History", ("path", "session", "agent"), filtered=False),
     "review": Place("review:review", "Review", filtered=False),
+    "money": Place("money:money", "Money", filtered=False),
     "findings": Place("findings:findings", "Findings", ("kind",)),
     "ledger": Place("chain:ledger", "Ledger", filtered=False),
     "session": Place("conversations:session", chosen=("id", "before")),
@@ -123,14 +127,12 @@ _BACK = re.compile(rf"{UI_PATH}(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?(?:\?[!-~]*
 class Dashboard:
     """The pages of one server."""
 
-    def __init__(
-        self, sign_in: SignIn, findings: Sequence[Finding] | None = None, whole: Sequence[Workspace] = ()
-    ) -> None:
-        """Take the sign-in, the findings of an audit to show, and the workspaces as they are for tokens
+    def __init__(self, sign_in: SignIn, audit: Audit | None = None, whole: Sequence[Workspace] = ()) -> None:
+        """Take the sign-in, the audit to show, and the workspaces as they are for tokens
         without a policy of their own.
         """
         self._sign_in = sign_in
-        self._findings = findings
+        self._audit = audit
         self._whole = whole
         self._executor = ThreadPoolExecutor(UI_WORKERS, thread_name_prefix="readroom-ui")
         self._books = Books(self._executor)
@@ -275,14 +277,14 @@ class Dashboard:
         assert recorder is not None
         return View(
             access, request.scope[PAGE_ADDRESS].base, wanted, Questions(book), recorder.workspace,
-            unsummed=unsummed, findings=self._findings, page=page, chosen=PAGES[page].chosen,
+            unsummed=unsummed, audit=self._audit, page=page, chosen=PAGES[page].chosen,
             books=self._books, whole=access.workspace in self._whole,
         )  # fmt: skip
 
     def _frame(self, request: Request, view: View | None, path: str) -> dict[str, object]:
         address = request.scope[PAGE_ADDRESS]
         access: Access = request.scope[ACCESS]
-        absent = {"findings"} if self._findings is None else set()
+        absent = {"findings", "money"} if self._audit is None else set()
         absent |= {"review"} if access.workspace.reviews is None else set()
         menu = []
         for at, place in PAGES.items():
@@ -326,11 +328,12 @@ def _csv(page: Page, name: str) -> Response:
 
 def _static() -> Sequence[tuple[str, tuple[bytes, str, str]]]:
     """The files of `static` that browsers get, read once."""
-    found = []
-    for one in files("readroom.server.http.ui").joinpath("static").iterdir():
-        kind = _TYPES.get(f".{one.name.rpartition('.')[2]}")
-        if kind is not None:
-            data = one.read_bytes()
-            tag = f'"{hashlib.sha256(data).hexdigest()[:32]}"'
-            found.append((one.name, (data, tag, kind)))
-    return found
+    here = files("readroom.server.http.ui").joinpath("static").iterdir()
+    found = {one.name: one.read_bytes() for one in here if one.is_file()}
+    found["context.css"] = stylesheet().encode()
+    kinds = {name: _TYPES.get(f".{name.rpartition('.')[2]}") for name in found}
+    return [(name, (data, _tag(data), kind)) for name, data in found.items() if (kind := kinds[name])]
+
+
+def _tag(data: bytes) -> str:
+    return f'"{hashlib.sha256(data).hexdigest()[:32]}"'

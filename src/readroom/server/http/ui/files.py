@@ -36,6 +36,9 @@ UI_FILE_BYTES = 512 * 1024
 """In all lines of one page; longer ones are cut."""
 
 
+_STRETCHES = 4
+"""Stretches of lines that are named of one call."""
+
 _STRIPES = 160
 """The number of stripes that show the whole file."""
 
@@ -224,25 +227,35 @@ def _figures(
 
 
 def _calls(view: View, looks: Sequence[Look], title: str) -> page.Table:
-    rows = [
-        (
-            page.number(one.row.number, view.bare("call", number=one.row.number)),
-            page.stamp(one.row.event.time_us),
-            view.named(one.row.event.agent),
-            view.named(one.row.event.tool),
-            page.Cell(f"{one.span.first:,} to {one.span.last:,}") if one.span.last else page.missing(),
-            page.Cell((one.span.content_hash or "")[7:19] or "not recorded", code=True),
-            view.conversation(one.row.event.session, one.row.event.agent, one.row.event.token),
-        )
-        for one in reversed(looks[-view.rows(page.UI_ROWS) :])
-    ]
+    """Calls, the newest first, each with all the lines that it showed of one version."""
+    by_call: dict[tuple[int, str | None], list[Look]] = {}
+    for one in looks:
+        by_call.setdefault((one.row.number, one.span.content_hash), []).append(one)
+    every = list(by_call.values())
+    rows = [_call(view, one) for one in reversed(every[-view.rows(page.UI_ROWS) :])]
     heads = ("Row", "When (UTC)", "Agent", "Tool", "Lines", "Version", "Conversation")
-    note = f"The newest {page.UI_ROWS} of {len(looks):,}." if len(looks) > page.UI_ROWS else ""
+    note = f"The newest {page.UI_ROWS} of {len(every):,}." if len(every) > page.UI_ROWS else ""
     return page.Table("looks", title, heads, rows, note=note, empty="No call showed this file.")
 
 
+def _call(view: View, looks: Sequence[Look]) -> tuple[page.Cell, ...]:
+    row = looks[0].row
+    event = row.event
+    lines = [f"{one.span.first:,} to {one.span.last:,}" for one in looks if one.span.last]
+    more = f" and {len(lines) - _STRETCHES} more" if len(lines) > _STRETCHES else ""
+    return (
+        page.number(row.number, view.bare("call", number=row.number)),
+        page.stamp(event.time_us),
+        view.named(event.agent),
+        view.named(event.tool),
+        page.Cell(", ".join(lines[:_STRETCHES]) + more) if lines else page.missing(),
+        page.Cell((looks[0].span.content_hash or "")[7:19] or "not recorded", code=True),
+        view.conversation(event.session, event.agent, event.token),
+    )
+
+
 def _states(view: View, looks: Sequence[Look], digest: str | None) -> page.Table:
-    times = Counter(one.span.content_hash for one in looks)
+    times = Counter(state for state, _ in {(one.span.content_hash, one.row.number) for one in looks})
     last = {one.span.content_hash: one.row.event.time_us for one in looks}
     rows = [
         (

@@ -14,7 +14,7 @@ from readroom.server.http.ui.view import HIDDEN, View
 def findings(view: View) -> Page:
     """All findings, with a filter by kind."""
     chosen = view.text("kind")
-    every = view.findings or ()
+    every = view.findings
     found = {one.kind for one in every}
     kinds = [Option(kind, what, kind == chosen) for kind, what in FINDINGS.items() if kind in found]
     tables = [] if chosen else [_kinds(view, every)]
@@ -47,7 +47,7 @@ def findings_table(view: View, *, session: str = "", path: str = "", kind: str =
     """Findings about a conversation, a file or a kind, the most expensive first."""
     found = [
         one
-        for one in view.findings or ()
+        for one in view.findings
         if (not session or one.session == session)
         and (not kind or one.kind == kind)
         and (not path or view.sight.path(one.file) == path)
@@ -57,7 +57,7 @@ def findings_table(view: View, *, session: str = "", path: str = "", kind: str =
     return Table(
         "findings", "Findings of the audit",
         ("Kind", "Session", "Call", "File", "Lines", "Evidence", "Tokens", "In all requests"),
-        [_row(view, one) for one in found[:most]],
+        [findings_row(view, one) for one in found[:most]],
         note=f"The first {most} of {len(found):,}." if len(found) > most else "",
         empty="The audit found nothing here.",
     )  # fmt: skip
@@ -65,7 +65,14 @@ def findings_table(view: View, *, session: str = "", path: str = "", kind: str =
 
 def related_findings(view: View, *, session: str = "", path: str = "") -> list[Table]:
     """The table of findings, if an audit is shown."""
-    return [] if view.findings is None else [findings_table(view, session=session, path=path)]
+    return [] if view.audit is None else [findings_table(view, session=session, path=path)]
+
+
+def _session(view: View, session: str) -> Cell:
+    past = view.past(session)
+    if past is None:
+        return view.named(session, view.bare("sessions", q=session))
+    return view.conversation(session, past.agent, "")
 
 
 def _span(one: Finding) -> str:
@@ -74,7 +81,8 @@ def _span(one: Finding) -> str:
     return f"{one.first:,} to {one.last:,}" if one.last > one.first else f"{one.first:,}"
 
 
-def _row(view: View, one: Finding) -> tuple[Cell, ...]:
+def findings_row(view: View, one: Finding) -> tuple[Cell, ...]:
+    """A finding as the visitor may see it."""
     hidden = bool(one.file) and view.sight.path(one.file) is None
     # A finding without a known place may be about a file hidden from the visitor.
     quoted = one.excerpt if view.sight.contents and (one.first or view.whole) else ""
@@ -82,7 +90,7 @@ def _row(view: View, one: Finding) -> tuple[Cell, ...]:
     lines = _span(one)
     return (
         Cell(FINDINGS[one.kind], room="some"),
-        replace(view.named(one.session, view.bare("sessions", q=one.session)), room="some"), number(one.call),
+        replace(_session(view, one.session), room="some"), number(one.call),
         view.file_cell(one.file), Cell("" if hidden else lines),
         Cell(HIDDEN, tone="soft") if hidden else Cell(view.sight.text(said), room="much"), number(one.tokens),
         number(one.carried_tokens),

@@ -1,4 +1,4 @@
-"""The folder as a treemap: a box per file, sized by the file, coloured by how often it was shown."""
+"""The folder as a treemap: a box per file by its size, coloured by how often it was shown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from readroom.core.policy.ignore_files import IgnoreTree
 from readroom.core.quoting import as_value
 from readroom.core.values import EntryKind
 from readroom.server.http.ui.overview import of_files
-from readroom.server.http.ui.page import UI_ROWS, Cell, Figure, Link, Page, Table, number
+from readroom.server.http.ui.page import UI_ROWS, Cell, Figure, Filter, Link, Option, Page, Table, number
 from readroom.server.http.ui.queries import FileSum
 from readroom.server.http.ui.view import UI_EXPORT_ROWS, View
 from readroom.server.ledger.rows import shown_path
@@ -56,7 +56,11 @@ def folder_map(view: View) -> Page:
     seen = [one for one in files if one.calls]
     notes = [walk.note] if walk.note else []
     most = view.rows(2 * UI_ROWS)
-    said = ["Box size is file size. Colour shows how many calls displayed the file."]
+    by = view.text("area") if view.text("area") in _AREAS else ""
+    said = [
+        _AREAS[by][1],
+        "Colour shows how many calls displayed the file; hatched ones were never looked at.",
+    ]
     if len(files) > UI_MAP_BOXES:
         drawn = f"Drawn: {UI_MAP_BOXES:,} of {len(files):,} files"
         said.append(f"{drawn}, the shown and the largest ones.")
@@ -72,6 +76,7 @@ def folder_map(view: View) -> Page:
             "kind": "map",
             "root": "this folder" if path == ROOT else path,
             "children": tree,
+            "area": by,
             "file": f"{view.base}/file?path=",
             "map": f"{view.base}/map?path=",
         },
@@ -82,15 +87,35 @@ def folder_map(view: View) -> Page:
         (
             Figure("Files", f"{len(files):,}"),
             Figure("Files shown", f"{len(seen):,}", f"{100 * len(seen) // len(files)} %" if files else ""),
+            Figure(
+                "Never looked at",
+                f"{len(files) - len(seen):,}",
+                tone="warn" if len(seen) < len(files) else "",
+            ),
             Figure("Bytes", f"{sum(one.size for one in files):,}"),
             Figure("Times a file was shown", f"{sum(one.calls for one in files):,}"),
         ),
         [table],
-        view.filters("agent", "token", "tool"),
+        [*view.filters("agent", "token", "tool"), _area(by)],
         notes,
         crumbs=[] if path == ROOT else crumbs(view, path),
         kept={"path": as_value(path)} if path != ROOT else {},
     )
+
+
+_AREAS: Mapping[str, tuple[str, str]] = {
+    "": (
+        "Root of size",
+        "A box is as large as the root of the size of its file, so that one log leaves room.",
+    ),
+    "size": ("Size", "A box has the size of its file."),
+    "same": ("One file, one box", "All boxes are of one size."),
+}
+
+
+def _area(by: str) -> Filter:
+    options = [Option(name, label, name == by) for name, (label, _) in _AREAS.items()]
+    return Filter("area", "Boxes by", options)
 
 
 class _Walk:
@@ -179,9 +204,12 @@ def _nested(top: WorkPath, files: list[Box]) -> list[object]:
 def _row(view: View, box: Box) -> tuple[Cell, ...]:
     page = "map" if box.folder else "file"
     name = as_value(box.name) + ("/" if box.folder else "")
+    looked = number(box.seen) if box.seen else Cell("never", number=True, tone="warn", raw=0)
     return (
         Cell(name, view.bare(page, path=as_value(box.path)), code=True),
-        *map(number, (box.size, box.files, box.seen, box.calls, box.tokens)),
+        *map(number, (box.size, box.files)),
+        looked,
+        *map(number, (box.calls, box.tokens)),
     )
 
 

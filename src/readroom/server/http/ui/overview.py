@@ -26,6 +26,7 @@ def overview(view: View) -> page.Page:
     tables = [
         over_time(view, view.questions.series(wanted, by), by),  # type: ignore[arg-type]  # looked up above
         sessions_table(view, view.questions.sessions(wanted, limit=view.rows(8)), "Latest sessions"),
+        _days(view, wanted),
         files_table(view, wanted, _TOP),
         *(_sums(view, wanted, one) for one in _TITLES),
         *_budgets(view),
@@ -46,7 +47,7 @@ def _figures(view: View, whole: Sum) -> Sequence[page.Figure]:
         ),
         page.Figure(
             "Refused", f"{whole.refused:,}", f"and {flood:,} more in floods" if flood else "",
-            view.link("calls", outcome="refused"), "bad" if whole.refused else "",
+            view.link("refused"), "bad" if whole.refused else "",
         ),
         page.Figure("Mean call", page.lasted(whole.duration_us // whole.calls) if whole.calls else "-"),
     )  # fmt: skip
@@ -73,12 +74,47 @@ def _step(series: Series) -> str:
     return f"Each point is {hours} {'hour' if hours == 1 else 'hours'}." if series.names else ""
 
 
-def _sums(view: View, wanted: Slice, by: By) -> page.Table:
-    every = view.questions.sums(wanted, by)
+def _days(view: View, wanted: Slice) -> page.Table:
+    """Sums by day, the latest first."""
+    limit = view.rows(_TOP)
+    every = view.questions.days(wanted, limit=limit + 1)
     most = max((one.tokens for one in every), default=0)
     rows = [
         (
-            view.named(one.name, view.link("calls", **{by: one.name}) if one.name else "", "(none)"),
+            page.Cell(one.name), page.number(one.calls), page.number(one.failed),
+            page.number(one.refused), _bar(one.tokens, most),
+        )
+        for one in every[:limit]
+    ]  # fmt: skip
+    notes = [f"The latest {limit}."] if len(every) > limit else []
+    notes += ["The first day counts in full."] if wanted.since_us % DAY_US else []
+    heads = ("Day (UTC)", "Calls", "Failed", "Refused", "Tokens")
+    return page.Table("day", "By day", heads, rows, note=" ".join(notes))
+
+
+REQUESTS = "(requests that became no call)"
+
+
+def _tools(every: Sequence[Sum]) -> list[Sum]:
+    """Sums by tool, those of the addresses of refused requests together: they are no tools."""
+    tools = [one for one in every if one.name and not one.name.startswith("/")]
+    rest = [one for one in every if not one.name or one.name.startswith("/")]
+    if not rest:
+        return tools
+    names = Sum.__struct_fields__[1:]
+    return [*tools, Sum(REQUESTS, *(sum(getattr(one, name) for one in rest) for name in names))]
+
+
+def _sums(view: View, wanted: Slice, by: By) -> page.Table:
+    every = view.questions.sums(wanted, by)
+    if by == "tool":
+        every = _tools(every)
+    most = max((one.tokens for one in every), default=0)
+    rows = [
+        (
+            page.Cell(REQUESTS, view.link("refused"))
+            if one.name == REQUESTS
+            else view.named(one.name, view.link("calls", **{by: one.name}) if one.name else "", "(none)"),
             page.number(one.calls),
             page.number(one.failed),
             _bar(one.tokens, most),
@@ -129,7 +165,7 @@ def sessions_table(view: View, every: Sequence[SessionSum], title: str, more: st
     most = max((one.tokens for one in every), default=0)
     rows = [
         (
-            view.conversation(one.session, one.agent, one.token),
+            view.conversation(one.session, one.agent, one.token, one.first_us),
             page.Cell("live", tone="good")
             if view.now_us - one.last_us < LIVE_US
             else page.Cell("past", tone="soft"),

@@ -39,6 +39,8 @@ class Cell(Struct, frozen=True):
     raw: str | int | float | None = None
     share: int | None = None
     """Percent of the largest value in its column, drawn as a bar."""
+    note: str = ""
+    """A second line below it, which an export leaves out."""
     room: Literal["", "some", "much"] = ""
     """How much width its column keeps next to columns with long texts."""
 
@@ -55,6 +57,8 @@ class Table(Struct, frozen=True):
     empty: str = "Nothing in this range."
     chart: Mapping[str, object] | None = None
     export: str = ""
+    wide: bool = False
+    """Whether it needs the width of the page though it has few columns."""
 
 
 class Figure(Struct, frozen=True):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias, final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from readroom.server.ledger.ledger import Condition, Ledger
 from readroom.server.ledger.queries import literal_like
@@ -21,6 +24,12 @@ UI_SERIES = 6
 
 UI_SESSION_ROWS = 500
 """Calls of a session on one page."""
+
+UI_SEARCHED = 50_000
+"""Rows whose arguments a search looks at, the newest: a tenth of a second."""
+
+UI_STEPS = 20_000
+"""Calls of a session in the chart of its context."""
 
 UI_FILE_ROWS = 5000
 """Calls whose lines are put next to one file, the newest; a file that is read every minute has these in three
@@ -106,6 +115,16 @@ class SessionSum(Struct, frozen=True):
     epoch: int
 
 
+class Step(Struct, frozen=True):
+    """One call of a conversation: its row, and what it added. `shown` is as in the row."""
+
+    number: int
+    epoch: int
+    tool: str
+    tokens: int
+    shown: str
+
+
 class Series(Struct, frozen=True):
     """Tokens over time: the start of each point, and a row of values for each name."""
 
@@ -118,6 +137,20 @@ class Series(Struct, frozen=True):
 _ADDED = "SUM(calls), SUM(tokens), SUM(failed), SUM(refused), SUM(duration_us), SUM(requests)"
 _NAMED = ("agent", "token", "tool", "outcome")
 _WIDTH = 6
+
+
+_MADE_CALLS = """(calls > refused OR session <> '' AND EXISTS (
+    SELECT 1 FROM calls WHERE calls.session = sums_by_session.session AND contract <> ''))"""
+"""Conversations of which at least one request became a call; others are among the refused ones."""
+
+_NAMES = 500
+"""Names that one question may have."""
+
+
+def _like(text: str, words: Sequence[str]) -> tuple[str, list[object]]:
+    """The condition that a text has all words, in letters of any size."""
+    each = " AND ".join([f"LOWER({text}) LIKE ? ESCAPE '!'"] * len(words))
+    return each, [f"%{literal_like(word.lower())}%" for word in words]
 
 
 @final
@@ -158,6 +191,13 @@ class Questions:
             self._cubes[wanted] = found
         return self._cubes[wanted]
 
+    def days(self, wanted: Slice, *, limit: int) -> list[Sum]:
+        """Sums by day, the latest first; days are whole."""
+        where, values = wanted.where(_NAMED, "day", DAY_US)
+        sql = f"SELECT day, {_ADDED} FROM sums_by_day WHERE {where} GROUP BY day ORDER BY day DESC LIMIT ?"
+        rows = self._ask(sql, [*values, limit])
+        return [Sum(_day(int(row[0])), *map(int, row[1:])) for row in rows]
+
     def series(self, wanted: Slice, by: By) -> Series:
         """Tokens over time, for the names with the most, and for all others together."""
         where, values = wanted.where(_NAMED, "hour", HOUR_US)
@@ -173,14 +213,15 @@ class Questions:
         totals: dict[str, int] = {}
         for _, name, tokens in rows:
             totals[name] = totals.get(name, 0) + tokens
-        ranked = sorted(totals, key=lambda name: (-totals[name], name))
+        ranked = sorted(filter(totals.get, totals), key=lambda name: (-totals[name], name))
         places = {name: min(at, UI_SERIES - 1) for at, name in enumerate(ranked)}
         names = ranked if len(ranked) <= UI_SERIES else [*ranked[: UI_SERIES - 1], "all others"]
         first = ends[0] - ends[0] % step
         count = (ends[1] - first) // step + 1
         drawn = [[0] * count for _ in names]
         for hour, name, tokens in rows:
-            drawn[places[name]][(hour - first) // step] += tokens
+            if name in places:
+                drawn[places[name]][(hour - first) // step] += tokens
         times = [(first + at * step) * HOUR_US for at in range(count)]
         return Series(step * HOUR_US, times, names, drawn)
 
@@ -205,11 +246,41 @@ class Questions:
         where, values = wanted.where(("agent", "token"), "last_us")
         if wanted.outcome in PROBLEMS:
             where += f" AND {wanted.outcome} > 0"
+        where += f" AND {_MADE_CALLS}"
         if search:
             where += " AND (session LIKE ? ESCAPE '!' OR agent LIKE ? ESCAPE '!')"
             values += [f"%{literal_like(search)}%"] * 2
         ranked = "ORDER BY last_us DESC, session LIMIT ? OFFSET ?"
         return self._sessions(f"{where} {ranked}", [*values, limit, skip])
+
+    def named_sessions(
+        self, workspace: str, words: Sequence[str], also: Sequence[str], *, limit: int
+    ) -> list[SessionSum]:
+        """Conversations whose name and agent have all words, and some more by name; the latest first."""
+        also = also[:_NAMES]
+        named, values = _like("session || ' ' || agent", words)
+        places = f" OR session IN ({', '.join('?' * len(also))})" if also else ""
+        where = f"workspace = ? AND (({named}){places}) ORDER BY last_us DESC, session LIMIT ?"
+        return self._sessions(where, [workspace, *values, *also, limit])
+
+    def named_files(self, workspace: str, words: Sequence[str], *, limit: int) -> list[FileSum]:
+        """Files whose names have all words, ordered by tokens."""
+        named, values = _like("path", words)
+        sql = f"SELECT path, calls, tokens, lines FROM sums_by_path WHERE workspace = ? AND {named}"
+        rows = self._ask(f"{sql} ORDER BY tokens DESC, path LIMIT ?", [workspace, *values, limit])
+        return [FileSum(row[0], *map(int, row[1:])) for row in rows]
+
+    def asking(self, workspace: str, words: Sequence[str], *, limit: int) -> list[Row]:
+        """Calls whose tool, file and arguments have all words, the newest first, of the newest rows."""
+        escaped = [json.dumps(word)[1:-1] for word in words]
+        named, values = _like("tool || ' ' || COALESCE(path, '') || ' ' || arguments", escaped)
+        first = max(0, self._book.head().number - UI_SEARCHED)
+        where = f"number > ? AND workspace = ? AND face <> 'ui' AND contract <> '' AND {named}"
+        return self._newest(where, [first, workspace, *values], "number", limit)
+
+    def refused(self, wanted: Slice, *, limit: int, before: int = 0) -> list[Row]:
+        """Refused calls and requests, the newest first."""
+        return self.calls(replace(wanted, outcome="refused"), limit=limit, before=before)
 
     def session(self, workspace: str, session: str, agent: str, token: str) -> SessionSum | None:
         """One conversation."""
@@ -230,6 +301,14 @@ class Questions:
             *([Condition("number < ?", (before,))] if before else ()),
         ]
         return self._book.page(conditions, limit=UI_SESSION_ROWS, newest=True)
+
+    def steps(self, workspace: str, one: SessionSum) -> list[Step]:
+        """The calls of a conversation with their tokens and lines, in order; the newest of very many."""
+        where = "session = ? AND workspace = ? AND agent = ? AND token = ? AND face <> 'ui'"
+        sql = f"SELECT number, epoch, tool, tokens, shown FROM calls WHERE {where}"
+        values = [one.session, workspace, one.agent, one.token, UI_STEPS]
+        rows = self._ask(f"{sql} AND outcome <> '{BEGUN}' ORDER BY number DESC LIMIT ?", values)
+        return [Step(*row) for row in reversed(rows)]
 
     def calls(self, wanted: Slice, *, limit: int, before: int = 0) -> list[Row]:
         """The newest calls, newest first."""
@@ -322,6 +401,10 @@ class Questions:
 
     def _ask(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         return self._book.look(lambda execute: execute(sql, values))
+
+
+def _day(day: int) -> str:
+    return datetime.fromtimestamp(day * DAY_US / 1_000_000, UTC).date().isoformat()
 
 
 def _step(hours: int) -> int:

@@ -8,6 +8,7 @@ text that may contain one, passes through here before it reaches a page, a chart
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -18,11 +19,11 @@ from msgspec import Struct, field
 from readroom.core.errors import BadValue, ReadroomError
 from readroom.core.paths import ROOT, WorkPath
 from readroom.core.quoting import plain
-from readroom.core.rows import Finding
+from readroom.core.rows import Audit, Finding, PastSession
 from readroom.mcp.access import Access
 from readroom.server.http.ui.books import Books
 from readroom.server.http.ui.naming import is_long, names_in, spellings
-from readroom.server.http.ui.page import Cell, Filter, Option, address
+from readroom.server.http.ui.page import Cell, Filter, Option, address, moment
 from readroom.server.http.ui.queries import By, Questions, Slice
 from readroom.server.ledger.sums import DAY_US, HOUR_US
 
@@ -96,6 +97,21 @@ class Sight:
         return self._guard.allows(path, folder=False) and self._guard.allows(path, folder=True)
 
 
+_ID = re.compile(r"(?=.*[0-9])(?:[A-Za-z_]{1,8}[_-])?[0-9a-fA-F][0-9a-fA-F-]{10,}(?:/.*)?")
+_ID_CHARS = 8
+
+
+def is_id(session: str) -> bool:
+    """Whether a machine made the name of a conversation, with or without the token's before it."""
+    return bool(_ID.fullmatch(session.rpartition(":")[2]))
+
+
+def short_id(session: str) -> str:
+    """The beginning of an id, for people who compare it with one elsewhere."""
+    own = session.rpartition(":")[2] if is_id(session) else session
+    return f"{own[:_ID_CHARS]}…" if len(own) > _ID_CHARS + 4 else own
+
+
 RANGES: Final = {
     "": ("All time", 0),
     "1d": ("Last day", DAY_US),
@@ -122,7 +138,7 @@ class View(Struct, dict=True):
         questions: Queries to the ledger.
         workspace: Its name in the ledger's rows.
         unsummed: The number of rows that are in no sum yet.
-        findings: Findings of an audit; None if none is shown.
+        audit: An audit shown with the ledger; None if none is shown.
         books: All ledgers.
         page: The requested page.
         chosen: The parameters of its address that exports keep, besides filters.
@@ -136,7 +152,7 @@ class View(Struct, dict=True):
     workspace: str
     books: Books
     unsummed: int = 0
-    findings: Sequence[Finding] | None = None
+    audit: Audit | None = None
     page: str = ""
     chosen: tuple[str, ...] = ()
     whole: bool = False
@@ -195,10 +211,38 @@ class View(Struct, dict=True):
             return Cell(HIDDEN, tone="soft")
         return Cell(name, href) if name else Cell(none, href, raw="")
 
-    def conversation(self, session: str, agent: str, token: str) -> Cell:
-        """The name of a conversation, with a link to its page."""
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """The findings of the audit; none without one."""
+        return self.audit.findings if self.audit is not None else ()
+
+    def past(self, session: str) -> PastSession | None:
+        """A conversation as the audit knows it."""
+        return self.audit.sessions.get(session) if self.audit is not None else None
+
+    def conversation(self, session: str, agent: str, token: str, began_us: int = 0) -> Cell:
+        """The name of a conversation, with a link to its page.
+
+        It is its first prompt, or the name that a person gave it. An id that a machine made says nothing to
+        people, so the agent and the time stand for it, and the beginning of the id is below.
+        """
         link = self.bare("session", id=session, agent=agent, token=token)
-        return self.named(session, "" if self.sight.text(agent) != agent else link, "(unnamed)")
+        link = "" if self.sight.text(agent) != agent else link
+        if self.sight.text(session) != session:
+            return Cell(HIDDEN, tone="soft")
+        past = self.past(session)
+        title = self.sight.text(past.title) if past is not None else ""
+        who = agent or "Unnamed agent"
+        if title and title != HIDDEN:
+            return Cell(title, link, raw=session, note=f"{who} {short_id(session)}")
+        if session and not is_id(session):
+            return Cell(session, link)
+        if self.sight.text(agent) != agent:
+            return Cell(HIDDEN, tone="soft")
+        when = f", {moment(began_us)[:16]}" if began_us else ""
+        if not session:
+            return Cell(f"{who}, no session named", link, raw="")
+        return Cell(f"{who}{when}", link, raw=session, note=short_id(session))
 
     def file_cell(self, path: str | None) -> Cell:
         """The name of a file, with a link if the visitor may see it."""
@@ -223,6 +267,8 @@ class View(Struct, dict=True):
             # A name with hidden characters could be mistaken for another.
             sums = [one.name for one in self.questions.sums(every, name)]
             kinds = [one for one in sums if one == plain(one) and one == self.sight.text(one)]
+            if name == "tool":  # the addresses of refused requests are no tools
+                kinds = [one for one in kinds if not one.startswith("/")]
             extra = ["failed", "refused"] if name == "outcome" else []
             values = sorted({*filter(None, kinds), *([chosen] if chosen else [])} - set(extra))[:200]
             options = [

@@ -28,23 +28,30 @@
     return step ? style("--h" + step) : style("--line");
   }
 
-  function coloured(nodes) {
+  const never = () => ({ symbol: "rect", symbolSize: 1, rotation: Math.PI / 4, dashArrayX: [1, 0], dashArrayY: [2, 5], color: style("--hatch") });
+  const on = (calls) => style(calls >= 16 ? "--on-h5" : calls >= 8 ? "--on-h4" : "--ink");
+  const size = (bytes, area) => area === "size" ? bytes : area === "same" ? 1 : Math.sqrt(bytes);
+
+  function coloured(nodes, area) {
     return nodes.map((node) => node.children
-      ? { name: node.name, path: node.path, folder: true, children: coloured(node.children) }
-      : { name: node.name, path: node.path, value: node.value,
-          itemStyle: { color: heat(node.value[1]) },
-          label: { color: node.value[1] >= 8 ? style("--on-dark") : style("--ink") } });
+      ? { name: node.name, path: node.path, folder: true, children: coloured(node.children, area) }
+      : { name: node.name, path: node.path, value: size(node.value[0], area), bytes: node.value[0], calls: node.value[1],
+          itemStyle: { color: heat(node.value[1]), decal: node.value[1] ? undefined : never() },
+          label: { color: on(node.value[1]) } });
   }
+
+  const bytes = (node) => node.children ? node.children.reduce((sum, one) => sum + bytes(one), 0) : node.bytes;
 
   function map(data) {
     return {
       tooltip: { ...tooltip(), formatter: (one) => {
-        const value = Array.isArray(one.value) ? one.value : [one.value, 0];
-        const calls = one.data && one.data.folder ? "" : "\n" + value[1].toLocaleString("en") + " calls showed it";
-        return (one.data && one.data.path || one.name) + "\n" + value[0].toLocaleString("en") + " bytes" + calls;
+        const node = one.data;
+        if (!node || !node.path) return one.name;
+        const calls = node.folder ? "" : node.calls ? "\n" + node.calls.toLocaleString("en") + " calls showed it" : "\nnever looked at";
+        return node.path + "\n" + bytes(node).toLocaleString("en") + " bytes" + calls;
       } },
       series: [{
-        type: "treemap", name: data.root, data: coloured(data.children), visualDimension: 0, roam: false, nodeClick: false,
+        type: "treemap", name: data.root, data: coloured(data.children, data.area), roam: false, nodeClick: false,
         breadcrumb: { show: false }, left: 0, right: 0, top: 0, bottom: 0, visibleMin: 20,
         label: { show: true, overflow: "truncate", fontSize: 12, opacity: 1, position: "insideTopLeft" },
         upperLabel: { show: true, height: 20, color: style("--ink"), overflow: "truncate", fontSize: 12, fontWeight: 600 },

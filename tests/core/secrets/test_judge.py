@@ -1,0 +1,67 @@
+"""The search that comes first loses nothing, and a place is judged alike however much is read with it."""
+
+from __future__ import annotations
+
+import random
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from readroom.core.paths import WorkPath
+from readroom.core.secrets import judge
+from readroom.core.secrets.view import MaskedSource, masked
+from readroom.core.stores.local import LocalStore
+from tests.core.secrets.planted import Secrets, code, plant, settings_text
+
+
+def lines() -> list[bytes]:
+    """Lines with secrets, and lines of code that talk of them."""
+    found = []
+    for seed in range(20):
+        found += settings_text(Secrets(seed)).encode().splitlines()
+        found += code(Secrets(seed)).encode().splitlines()
+    for path in sorted((Path(judge.__file__).parents[2]).rglob("*.py"))[:150]:
+        found += path.read_bytes().splitlines()
+    return found
+
+
+def test_every_line_with_a_secret_passes_the_search_that_comes_first() -> None:
+    for line in lines():
+        if len(line) <= judge.LINE_BYTES:
+            judged = judge.merged(judge.in_text(line.decode("latin-1"), 0))
+            assert judge.places(line) == judged, line
+
+
+def test_every_detector_passes_its_own_condition() -> None:
+    every = [line.decode("latin-1") for line in lines()]
+    for _, _, condition, regexes, _ in judge.detectors():
+        for text in every:
+            if any(regex.search(text) for regex, _ in regexes):
+                assert condition.search(text.encode("latin-1")) is not None, text
+
+
+@pytest.mark.parametrize("name", ["big.log", "one_line.json"])
+def test_the_view_of_a_part_is_that_part_of_the_view(tmp_path: Path, name: str) -> None:
+    plant(tmp_path / "a", 1)
+    data = (tmp_path / "a" / name).read_bytes()
+    if len(data) < 1024 * 1024:
+        data = data.replace(b'"word0"', b'"word0"') * (1 + 1024 * 1024 // len(data))
+        (tmp_path / "a" / name).write_bytes(data)
+    whole, r = masked(data), random.Random(1)
+    store = LocalStore(str(tmp_path / "a"))
+    with closing(store), MaskedSource(store.open(WorkPath(name))) as view:
+        for _ in range(60):
+            at, size = r.randrange(len(data)), r.choice((1, 60, 5_000, 300_000))
+            assert view.read_at(at, size) == whole[at : at + size], (at, size)
+
+
+def test_a_sign_is_as_long_as_its_secret() -> None:
+    for seed in range(10):
+        data = settings_text(Secrets(seed)).encode()
+        assert len(masked(data)) == len(data)
+        for encoding in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-8", "shift_jis"):
+            wide = data.decode().encode(encoding)
+            made = masked(wide)
+            assert len(made) == len(wide)
+            assert not Secrets(seed).in_text(made.decode(encoding))
