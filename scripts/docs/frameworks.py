@@ -72,6 +72,7 @@ def _recorded(name: str) -> Any:
 EXTRAS: Mapping[str, str] = {
     "all": "everything below but frameworks",
     "audit": "[secrets in recorded sessions](audit.md), [masked in replies](mask-secrets.md)",
+    "az": "[containers of Azure Blob Storage](buckets.md)",
     "dask": "[audits of many sessions on a cluster](audit.md#many-sessions)",
     "data": "[tables in Parquet, Arrow, Feather and Avro files](data.md)",
     "documents": "[PDF, Office, mail, books and HTML](documents.md), with their pictures",
@@ -81,7 +82,7 @@ EXTRAS: Mapping[str, str] = {
     "otel": "[spans and metrics of calls](otel.md) for OpenTelemetry",
     "parquet": "[`readroom ledger export --format parquet`](ledger.md)",
     "postgres": "[one ledger for several machines](ledger.md)",
-    "s3": "[buckets](buckets.md)",
+    "s3": "[buckets of S3](buckets.md)",
     "serve": "[`readroom serve`](serve-over-http.md): the HTTP agent",
     "terminal": "colours on a terminal",
     "tokens": "[exact counts of tokens](budgets.md) for the o200k vocabulary",

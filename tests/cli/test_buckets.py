@@ -12,15 +12,12 @@ from readroom.core import config
 from readroom.core.errors import BadConfig
 from readroom.core.workspace import Workspace
 from tests.cli.running import COMMAND, Cli, run
-from tests.core.stores.bucket.conftest import moto as moto
+from tests.core.stores.bucket.conftest import kind as kind
 from tests.core.stores.bucket.conftest import proxy as proxy
 from tests.core.stores.bucket.conftest import world as world
-from tests.core.stores.bucket.servers import needs_moto
 from tests.core.stores.bucket.worlds import BucketWorld
 from tests.mcp.serving import Stdio
 from tests.suites import needs
-
-pytestmark = needs_moto
 
 
 @pytest.fixture
@@ -86,8 +83,8 @@ def test_what_is_missing_and_what_is_not_tried_is_said(
     shelf: BucketWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for address, said in (
-        ("gs://bucket/x", "only s3 has been tried"),
-        ("s3://no-such-bucket-here", "no such bucket"),
+        ("gs://bucket/x", "only s3 and az have been tried"),
+        (f"{shelf.address.partition('://')[0]}://no-such-bucket-here", "there is no such"),
         ("s3://key:secret-of-tests@bucket", "more than a bucket"),
     ):
         done = Cli(address, capsys)("ls")
@@ -97,15 +94,17 @@ def test_what_is_missing_and_what_is_not_tried_is_said(
 
 
 def test_without_the_library_it_says_how_to_install_it(shelf: BucketWorld, tmp_path: Path) -> None:
-    hidden = tmp_path / "hidden" / "botocore"
+    extra = shelf.address.partition("://")[0]
+    name = {"s3": "botocore", "az": "azure"}[extra]
+    hidden = tmp_path / "hidden" / name
     hidden.mkdir(parents=True)
-    (hidden / "__init__.py").write_text("raise ModuleNotFoundError(name='botocore')\n", encoding="utf-8")
+    (hidden / "__init__.py").write_text(f"raise ModuleNotFoundError(name='{name}')\n", encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(hidden.parent)}
     done = subprocess.run(
         [*COMMAND, "ls", "--root", shelf.address], env=environment, capture_output=True, text=True
     )
     assert done.returncode
-    assert "pip install 'readroom[s3]'" in done.stdout + done.stderr
+    assert f"pip install 'readroom[{extra}]'" in done.stdout + done.stderr
 
 
 def test_settings_of_a_bucket_are_those_of_the_operator(shelf: BucketWorld, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from readroom.core.errors import MissingProgram
 
+OF_AZURE = "az"
 OF_BUCKETS = "s3"
 OF_DOCUMENTS = "documents"
 OF_GIT = "git"

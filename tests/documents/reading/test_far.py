@@ -14,16 +14,17 @@ from pathlib import Path
 
 import pytest
 
-from readroom.core.config import in_memory
-from readroom.core.config.settings import Settings
-from readroom.core.policy.rules import denials
 from readroom.core.stores import spending
 from readroom.core.stores.bucket.address import BucketAddress
 from readroom.core.stores.bucket.store import BucketStore
 from readroom.core.values import Reply
 from readroom.core.workspace import Workspace
+from tests.core.stores.bucket.conftest import kind as kind
+from tests.core.stores.bucket.conftest import proxy as proxy
+from tests.core.stores.bucket.conftest import world as world
+from tests.core.stores.bucket.containers import ContainerWorld, needs_azurite
 from tests.core.stores.bucket.servers import Disk, Seen, needs_botocore
-from tests.core.stores.bucket.test_cost import facts
+from tests.core.stores.bucket.test_cost import facts, opened
 from tests.core.stores.bucket.worlds import keys_of_tests
 from tests.documents.reading.making import pdf
 from tests.hostile.documents import docx, paragraph, word
@@ -46,10 +47,9 @@ def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
 
 @pytest.fixture
 def workspace(disk: Disk) -> Iterator[Workspace]:
-    store = BucketStore(BucketAddress("tests", ""))
-    with Workspace(store, settings=in_memory(Settings(layers=(denials(),)))) as opened:
+    with opened(BucketStore(BucketAddress("tests", ""))) as room:
         disk.seen.clear()  # what opening a workspace asks for
-        yield opened
+        yield room
 
 
 def with_hole(file: zipfile.ZipFile, name: str, size: int) -> None:
@@ -333,3 +333,17 @@ def test_a_compressed_text_goes_on_where_the_bound_ended_a_call(
     assert "00299999" in reply.text
     assert len(counted) > 1
     assert max(counted) <= 8
+
+
+@pytest.mark.parametrize("kind", [pytest.param("az", marks=needs_azurite)], indirect=True)
+def test_a_document_in_a_container_of_azure_is_fetched_by_ranges(
+    tmp_path: Path, world: ContainerWorld
+) -> None:
+    letter(tmp_path / "big.docx", 8 * MB)
+    world.file("big.docx", (tmp_path / "big.docx").read_bytes())
+    with opened(world.store) as workspace:
+        world.proxy.seen.clear()
+        assert "line 39" in workspace.read("big.docx").text
+        assert "film.bin" in workspace.list("big.docx!/word/media").text
+    assert world.proxy.sent < 3 * MB
+    assert all(seen.if_match for seen in world.proxy.seen if seen.range and "=0-" not in seen.range)

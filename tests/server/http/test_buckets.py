@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.core.stores.bucket.conftest import moto as moto
+from tests.core.stores.bucket.conftest import kind as kind
 from tests.core.stores.bucket.conftest import proxy as proxy
 from tests.core.stores.bucket.conftest import world as world
-from tests.core.stores.bucket.servers import needs_moto
 from tests.core.stores.bucket.worlds import BucketWorld
 from tests.server.http.serving import command
 from tests.server.http.test_first_token import started
-
-pytestmark = needs_moto
 
 
 def test_a_bucket_is_served_by_its_address(world: BucketWorld, tmp_path: Path) -> None:

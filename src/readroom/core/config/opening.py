@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-from readroom.core.config.environment import own_file
+from readroom.core.config.environment import own_file, variables
 from readroom.core.config.local_roots import require_local
 from readroom.core.config.settings import NOTES_FOLDER
 from readroom.core.errors import BadValue
 from readroom.core.stores.base import Store
-from readroom.core.stores.bucket.address import is_bucket, parsed
+from readroom.core.stores.bucket.address import AZURE_VARIABLES, is_bucket, parsed
 
 
 def open_store(root: str | os.PathLike[str] | Store) -> Store:
@@ -17,7 +17,7 @@ def open_store(root: str | os.PathLike[str] | Store) -> Store:
     if isinstance(root, str) and is_bucket(root):
         from readroom.core.stores.bucket.store import BucketStore
 
-        return BucketStore(parsed(root))
+        return BucketStore(parsed(root), variables=variables(*AZURE_VARIABLES))
     if isinstance(root, (str, os.PathLike)):
         from readroom.core.stores.local import LocalStore
 

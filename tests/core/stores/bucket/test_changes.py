@@ -14,33 +14,25 @@ from tests.core.stores.bucket.servers import Seen, needs_moto
 from tests.core.stores.bucket.test_cost import facts, opened
 from tests.core.stores.bucket.worlds import BucketWorld
 
-pytestmark = needs_moto
-
 
 def hash_of(workspace: Workspace, path: str) -> str:
     found: str = facts(workspace.read(path))["content_hash"]
     return found
 
 
-def keys(world: BucketWorld) -> list[str]:
-    return [one["Key"] for one in world.outside.list_objects_v2(Bucket=world.bucket).get("Contents", ())]
-
-
 def test_an_edit_carries_the_etag_and_what_the_object_has_beside_its_bytes(world: BucketWorld) -> None:
-    world.file(
-        "page.html", b"<p>one</p>\n", ContentType="text/html", Metadata={"by": "us"}, CacheControl="no-store"
-    )
+    world.file("page.html", b"<p>one</p>\n", kind="text/html", by="us", cache="no-store")
     with opened(world.store) as workspace:
         known = hash_of(workspace, "page.html")
-        etag = world.outside.head_object(Bucket=world.bucket, Key="page.html")["ETag"]
+        etag = world.about("page.html")["ETag"]
         world.proxy.seen.clear()
         reply = workspace.edit("page.html", known, [{"old_text": "one", "new_text": "two"}])
         assert not reply.is_error
         (put,) = [seen for seen in world.proxy.seen if seen.method == "PUT"]
         assert put.if_match == etag
         assert "no conditions" not in reply.text
-    now = world.outside.get_object(Bucket=world.bucket, Key="page.html")
-    assert now["Body"].read() == b"<p>two</p>\n"
+    now = world.about("page.html")
+    assert world.read("page.html") == b"<p>two</p>\n"
     assert (now["ContentType"], now["Metadata"], now["CacheControl"]) == (
         "text/html",
         {"by": "us"},
@@ -124,7 +116,7 @@ REFUSED: dict[str, Callable[[Workspace, str], Any]] = {
 def test_what_is_no_single_step_is_refused_and_changes_nothing(what: str, world: BucketWorld) -> None:
     for path in ("a.txt", "b.txt", "d/e.txt", "d/f.txt"):
         world.file(path, b"one\n")
-    before = keys(world)
+    before = world.keys()
     with opened(world.store) as workspace:
         known = hash_of(workspace, "a.txt")
         world.proxy.seen.clear()
@@ -132,7 +124,7 @@ def test_what_is_no_single_step_is_refused_and_changes_nothing(what: str, world:
             REFUSED[what](workspace, known)
         assert "nothing was changed" in str(caught.value), str(caught.value)
         assert not [seen for seen in world.proxy.seen if seen.method in ("PUT", "DELETE")]
-    assert keys(world) == before
+    assert world.keys() == before
     assert world.read("a.txt") == world.read("b.txt") == b"one\n"
 
 
@@ -141,7 +133,7 @@ def test_one_file_is_deleted_in_the_state_that_was_seen(world: BucketWorld) -> N
     with opened(world.store) as workspace:
         known = hash_of(workspace, "a.txt")
         workspace.change([{"action": "delete", "path": "a.txt", "expected_hash": known}])
-    assert keys(world) == []
+    assert world.keys() == []
 
 
 def test_a_folder_of_one_object_goes_and_comes_back(world: BucketWorld) -> None:
@@ -149,14 +141,14 @@ def test_a_folder_of_one_object_goes_and_comes_back(world: BucketWorld) -> None:
     world.file("d/e/f.txt", b"one\n")
     with Workspace(world.address) as workspace:
         workspace.change([{"action": "delete", "path": "d", "entries": 2}])
-        assert keys(world) == ["a.txt"]
+        assert world.keys() == ["a.txt"]
         workspace.change([{"action": "mkdir", "path": "new/inner"}])
-        assert keys(world) == ["a.txt", "new/inner/"]
+        assert world.keys() == ["a.txt", "new/inner/"]
         workspace.change([{"action": "delete", "path": "new", "entries": 1}])
-        assert keys(world) == ["a.txt"]
+        assert world.keys() == ["a.txt"]
         for change, left in ((3, ["a.txt", "new/inner/"]), (2, ["a.txt"]), (1, ["a.txt", "d/e/f.txt"])):
             workspace.undo(change=change)
-            assert keys(world) == left
+            assert world.keys() == left
     assert world.read("d/e/f.txt") == b"one\n"
 
 
@@ -167,7 +159,7 @@ def test_an_undo_takes_a_new_file_back_and_its_folders_unless_others_are_in_them
         world.file("newer/b.txt", b"theirs\n")
         workspace.undo(path="new/er/a.txt")
         workspace.undo(path="newer/a.txt")
-        assert keys(world) == ["newer/b.txt"]
+        assert world.keys() == ["newer/b.txt"]
         with pytest.raises(errors.NotFound):
             workspace.list("new")
 
@@ -196,7 +188,7 @@ def test_several_changes_are_taken_back_one_by_one(world: BucketWorld) -> None:
             [{"action": "delete", "path": "a.txt", "expected_hash": hash_of(workspace, "a.txt")}]
         )
         workspace.undo(since="1h")
-    assert keys(world) == ["a.txt"]
+    assert world.keys() == ["a.txt"]
     assert world.read("a.txt") == b"one\n"
 
 
@@ -210,6 +202,7 @@ def test_an_undo_puts_back_what_was_there(world: BucketWorld) -> None:
     assert world.read("a.txt") == b"one\n"
 
 
+@pytest.mark.parametrize("kind", [pytest.param("s3", marks=needs_moto)], indirect=True)
 def test_a_server_that_ignores_conditions_is_told(world: BucketWorld) -> None:
     world.file("f", b"one\n")
     world.proxy.careless = True
@@ -220,13 +213,12 @@ def test_a_server_that_ignores_conditions_is_told(world: BucketWorld) -> None:
 
 
 def test_an_object_with_tags_is_not_replaced(world: BucketWorld) -> None:
-    world.file("f", b"one\n", Tagging="a=b")
+    world.tagged("f", b"one\n")
     with opened(world.store) as workspace:
         known = hash_of(workspace, "f")
         arguments = {"path": "f", "expected_hash": known, "edits": [{"old_text": "one", "new_text": "two"}]}
         reply = workspace.call("edit_file", arguments)
-    head = world.outside.head_object(Bucket=world.bucket, Key="f")
-    if head.get("TagCount"):
+    if world.about("f").get("TagCount"):
         assert reply.is_error
         assert world.read("f") == b"one\n"
 

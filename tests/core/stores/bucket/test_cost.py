@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from readroom.core.config import in_memory
 from readroom.core.config.settings import Settings
+from readroom.core.errors import StoreFailed
+from readroom.core.limits import Limits
+from readroom.core.paths import WorkPath
 from readroom.core.policy.rules import denials
 from readroom.core.stores import spending
-from readroom.core.stores.bucket.address import BucketAddress
+from readroom.core.stores.bucket import names
+from readroom.core.stores.bucket.address import BucketAddress, parsed
+from readroom.core.stores.bucket.folder import BucketFolder
 from readroom.core.stores.bucket.store import BucketStore
 from readroom.core.values import Reply
 from readroom.core.workspace import Workspace
-from tests.core.stores.bucket.servers import Huge, Seen, needs_botocore, needs_moto
+from tests.core.stores.bucket.servers import Huge, Seen, needs_botocore
 from tests.core.stores.bucket.worlds import BucketWorld, keys_of_tests
 
 LINES = 160 * 1024 * 1024
@@ -36,7 +42,8 @@ def facts(reply: Reply) -> Any:
 
 
 def opened(store: BucketStore) -> Workspace:
-    return Workspace(store, settings=in_memory(Settings(layers=(denials(),))))
+    patient = Limits(list_timeout_s=600, grep_timeout_s=600, read_timeout_s=600)
+    return Workspace(store, settings=in_memory(Settings(layers=(denials(),), limits=patient)))
 
 
 @needs_botocore
@@ -81,7 +88,6 @@ def test_what_was_replaced_between_two_pages_is_read_anew(huge: Huge) -> None:
         assert "10001" not in page.text
 
 
-@needs_moto
 def test_a_small_file_is_one_request(world: BucketWorld) -> None:
     world.file("a/f.txt", b"one\ntwo\n")
     with opened(world.store) as workspace:
@@ -91,7 +97,6 @@ def test_a_small_file_is_one_request(world: BucketWorld) -> None:
         assert [seen.method for seen in world.proxy.seen] == ["GET"]
 
 
-@needs_moto
 def test_a_page_of_a_listing_costs_the_same_wherever_it_is(world: BucketWorld) -> None:
     for number in range(3_005):
         world.file(f"many/f-{number:05}.txt")
@@ -112,7 +117,6 @@ def test_a_page_of_a_listing_costs_the_same_wherever_it_is(world: BucketWorld) -
     assert names == ["f", *(f"f-{number:05}.txt" for number in range(3_005))]
 
 
-@needs_moto
 def test_a_search_ends_at_its_bound_says_what_it_cost_and_goes_on(
     world: BucketWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,7 +137,6 @@ def test_a_search_ends_at_its_bound_says_what_it_cost_and_goes_on(
         assert facts(reply)["complete"]
 
 
-@needs_moto
 def test_a_ranking_ends_at_its_bound_and_goes_on(world: BucketWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spending, "CALL_REQUESTS", 50)
     for number in range(70):
@@ -146,6 +149,17 @@ def test_a_ranking_ends_at_its_bound_and_goes_on(world: BucketWorld, monkeypatch
         assert facts(reply)["next"] is not None
 
 
+def test_an_order_that_pages_cannot_follow_is_refused_and_nothing_is_lost_silently() -> None:
+    pages = [
+        {"Contents": [{"Key": "\U0001f600", "Size": 1}], "IsTruncated": True, "NextContinuationToken": "2"},
+        {"Contents": [{"Key": "\uffee", "Size": 1}]},
+    ]
+    client = SimpleNamespace(list=lambda *_, **__: pages[1], is_name=names.is_name)
+    arguments: tuple[Any, ...] = (client, 1, "", WorkPath("."), pages[0], None, None)
+    with pytest.raises(StoreFailed, match="order"):
+        list(BucketFolder(*arguments).in_order())
+
+
 CALLS: dict[str, Callable[[Workspace], Reply]] = {
     "by path": lambda workspace: workspace.grep("lands", path="notes"),
     "by age": lambda workspace: workspace.grep("lands", path="notes", sort="mtime"),
@@ -154,7 +168,6 @@ CALLS: dict[str, Callable[[Workspace], Reply]] = {
 }
 
 
-@needs_moto
 @pytest.mark.parametrize("call", CALLS)
 def test_the_cost_that_is_told_is_the_cost_and_each_object_is_fetched_once(
     call: str, world: BucketWorld
@@ -172,13 +185,12 @@ def test_the_cost_that_is_told_is_the_cost_and_each_object_is_fetched_once(
             assert sum(".md" in one.path for one in seen) <= 30
 
 
-@needs_moto
 def test_a_file_that_was_replaced_after_it_was_shown_is_news(world: BucketWorld) -> None:
     """Its version is the one that was shown, not one that came while the call went on."""
     world.file("a.md", b"a heron lands\n")
     world.file("b.md", b"a heron lands\n")
     times = [0.0]
-    store = BucketStore(BucketAddress(world.bucket, ""), clock=lambda: times[0])
+    store = world.opened(parsed(world.address), clock=lambda: times[0])
     with opened(store) as workspace:
 
         def replaced(seen: Seen) -> None:

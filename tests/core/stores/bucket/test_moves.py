@@ -11,12 +11,10 @@ import pytest
 from readroom.core.stores.bucket import single
 from readroom.core.values import Reply
 from readroom.core.workspace import Workspace
-from tests.core.stores.bucket.servers import Seen, needs_moto
-from tests.core.stores.bucket.test_changes import hash_of, keys
+from tests.core.stores.bucket.servers import Seen
+from tests.core.stores.bucket.test_changes import hash_of
 from tests.core.stores.bucket.test_cost import facts
 from tests.core.stores.bucket.worlds import BucketWorld
-
-pytestmark = needs_moto
 
 
 @pytest.fixture(name="root")
@@ -51,14 +49,14 @@ def test_a_file_moves_into_a_bucket_and_out_of_it(both: Workspace, root: Path, w
     reply = move(both, "B/b.txt", "new/b.txt")
     assert not reply.is_error, reply.text
     assert (root / "new/b.txt").read_bytes() == b"from the bucket\n"
-    assert keys(world) == ["d/a.txt"]
+    assert world.keys() == ["d/a.txt"]
 
 
 def test_a_plan_of_a_move_moves_nothing(both: Workspace, root: Path, world: BucketWorld) -> None:
     change = {"action": "move", "path": "a.txt", "to": "B/a.txt", "expected_hash": hash_of(both, "a.txt")}
     assert not changed(both, change, dry_run=True).is_error
     assert (root / "a.txt").exists()
-    assert keys(world) == ["b.txt"]
+    assert world.keys() == ["b.txt"]
 
 
 def test_both_halves_are_undone_where_they_were_made(both: Workspace, root: Path, world: BucketWorld) -> None:
@@ -66,7 +64,7 @@ def test_both_halves_are_undone_where_they_were_made(both: Workspace, root: Path
     for path in ("a.txt", "B/a.txt"):
         both.undo(path=path)
     assert (root / "a.txt").read_bytes() == b"one\r\ntwo"
-    assert keys(world) == ["b.txt"]
+    assert world.keys() == ["b.txt"]
 
 
 @pytest.mark.parametrize("at", ["bucket", "folder"])
@@ -77,7 +75,7 @@ def test_a_move_is_refused_where_one_side_is_read_only(at: str, root: Path, worl
         reply = move(workspace, *ways[at == "folder"])
         assert facts(reply)["error"]["code"] == "protected", reply.text
     assert [path.name for path in root.iterdir()] == ["a.txt"]
-    assert keys(world) == ["b.txt"]
+    assert world.keys() == ["b.txt"]
 
 
 def test_denied_names_move_nowhere(both: Workspace, root: Path, world: BucketWorld) -> None:
@@ -86,7 +84,7 @@ def test_denied_names_move_nowhere(both: Workspace, root: Path, world: BucketWor
     for path, to in ((".env", "B/x"), ("B/b.txt", ".env"), ("a.txt", "B/.env")):
         reply = changed(both, {"action": "move", "path": path, "to": to, "expected_hash": known})
         assert facts(reply)["error"]["code"] == "denied", reply.text
-    assert keys(world) == ["b.txt"]
+    assert world.keys() == ["b.txt"]
 
 
 def test_a_name_that_is_taken_or_another_state_moves_nothing(
@@ -98,7 +96,7 @@ def test_a_name_that_is_taken_or_another_state_moves_nothing(
     reply = changed(both, {"action": "move", "path": "a.txt", "to": "B/c", "expected_hash": known})
     assert facts(reply)["error"]["code"] == "stale"
     assert (root / "a.txt").read_bytes() == b"another\n"
-    assert keys(world) == ["b.txt"]
+    assert world.keys() == ["b.txt"]
 
 
 def test_what_is_written_between_the_two_halves_stays_and_the_copy_goes(
@@ -114,7 +112,7 @@ def test_what_is_written_between_the_two_halves_stays_and_the_copy_goes(
     reply = changed(both, {"action": "move", "path": "a.txt", "to": "B/c", "expected_hash": known})
     assert reply.is_error
     assert (root / "a.txt").read_bytes() == b"a person's\n"
-    assert keys(world) == ["b.txt"]
+    assert world.keys() == ["b.txt"]
 
 
 def test_a_copy_that_cannot_be_removed_again_is_named(
@@ -131,7 +129,7 @@ def test_a_copy_that_cannot_be_removed_again_is_named(
     reply = changed(both, {"action": "move", "path": "a.txt", "to": "B/c", "expected_hash": known})
     assert facts(reply)["error"]["code"] == "store_failed"
     assert "a copy of it is at B/c" in reply.text
-    assert keys(world) == ["b.txt", "c"]
+    assert world.keys() == ["b.txt", "c"]
 
 
 def test_the_advice_for_what_is_refused_can_be_followed_word_for_word(
@@ -155,7 +153,7 @@ def test_the_advice_for_what_is_refused_can_be_followed_word_for_word(
 
 @pytest.fixture(name="alone")
 def _alone(world: BucketWorld) -> Iterator[Workspace]:
-    world.file("a.txt", b"one\n", ContentType="text/x-notes", Metadata={"by": "us"})
+    world.file("a.txt", b"one\n", kind="text/x-notes", by="us")
     with Workspace(world.address) as workspace:
         yield workspace
 
@@ -172,17 +170,17 @@ def test_a_file_moves_within_a_bucket_and_back_with_one_undo(alone: Workspace, w
     assert not reply.is_error, reply.text
     put, removal = [seen for seen in world.proxy.seen if seen.method in ("PUT", "DELETE")]
     assert (put.if_none_match, bool(removal.if_match)) == ("*", True)
-    assert keys(world) == ["new/er/c.txt"]
-    there = world.outside.get_object(Bucket=world.bucket, Key="new/er/c.txt")
-    assert (there["Body"].read(), there["ContentType"], there["Metadata"]) == (
+    assert world.keys() == ["new/er/c.txt"]
+    there = world.about("new/er/c.txt")
+    assert (world.read("new/er/c.txt"), there["ContentType"], there["Metadata"]) == (
         b"one\n",
         "text/x-notes",
         {"by": "us"},
     )
     alone.undo(change=1)
-    assert keys(world) == ["a.txt"]
+    assert world.keys() == ["a.txt"]
     alone.undo(change=2)
-    assert keys(world) == ["new/er/c.txt"]
+    assert world.keys() == ["new/er/c.txt"]
     assert world.read("new/er/c.txt") == b"one\n"
 
 
@@ -190,9 +188,9 @@ def test_an_empty_file_moves_and_a_plan_of_it_does_not(alone: Workspace, world: 
     world.file("empty")
     change = {"action": "move", "path": "empty", "to": "e/f", "expected_hash": hash_of(alone, "empty")}
     assert not changed(alone, change, dry_run=True).is_error
-    assert keys(world) == ["a.txt", "empty"]
+    assert world.keys() == ["a.txt", "empty"]
     assert not changed(alone, change).is_error
-    assert keys(world) == ["a.txt", "e/f"]
+    assert world.keys() == ["a.txt", "e/f"]
 
 
 @pytest.mark.parametrize("at", ["GET", "PUT", "DELETE"])
@@ -209,7 +207,7 @@ def test_what_is_written_during_a_move_stays_under_its_name(
     world.proxy.fault = between
     reply = changed(alone, {"action": "move", "path": "a.txt", "to": "c.txt", "expected_hash": known})
     assert facts(reply)["error"]["code"] == "stale", reply.text
-    assert keys(world) == ["a.txt"]
+    assert world.keys() == ["a.txt"]
     assert world.read("a.txt") == b"two\n"
 
 
@@ -243,11 +241,11 @@ def test_an_old_name_that_cannot_be_removed_keeps_the_file_or_both_are_named(
     reply = changed(alone, {"action": "move", "path": "a.txt", "to": "c.txt", "expected_hash": known})
     assert reply.is_error
     if refused == 1:
-        assert "s3:DeleteObject" in reply.text
-        assert keys(world) == ["a.txt"]
+        assert "s3:DeleteObject" in reply.text or "Blob Data Contributor" in reply.text
+        assert world.keys() == ["a.txt"]
     else:
         assert "it is at c.txt now" in reply.text
-        assert keys(world) == ["a.txt", "c.txt"]
+        assert world.keys() == ["a.txt", "c.txt"]
 
 
 @pytest.mark.parametrize("made", [True, False])
@@ -275,7 +273,7 @@ def test_a_removal_without_an_answer_never_costs_both(
     assert there == b"one\n"
     assert reply.is_error is not made
     assert made or "c.txt" in reply.text
-    assert ("a.txt" in keys(world)) is not made
+    assert world.keys().count("a.txt") == (not made)
 
 
 def test_a_removal_whose_first_answer_was_lost_is_made(world: BucketWorld) -> None:
@@ -306,4 +304,4 @@ def test_what_is_too_large_or_tagged_or_taken_is_not_moved(
     assert moved_error(alone) == "taken"
     monkeypatch.setattr(single, "PUT_BYTES", 2)
     assert moved_error(alone, "d.txt") == "bucket_cannot"
-    assert keys(world) == ["a.txt", "c.txt"]
+    assert world.keys() == ["a.txt", "c.txt"]

@@ -39,8 +39,13 @@ class BucketWorld:
         self.store = BucketStore(BucketAddress(bucket, prefix))
         self.address = f"s3://{bucket}"
 
-    def file(self, path: str, data: bytes = b"", **how: Any) -> None:
+    def file(self, path: str, data: bytes = b"", kind: str = "", by: str = "", cache: str = "") -> None:
+        beside = {"ContentType": kind, "Metadata": {"by": by} if by else None, "CacheControl": cache}
+        how = {name: value for name, value in beside.items() if value}
         self.outside.put_object(Bucket=self.bucket, Key=path, Body=data, **how)
+
+    def tagged(self, path: str, data: bytes) -> None:
+        self.outside.put_object(Bucket=self.bucket, Key=path, Body=data, Tagging="a=b")
 
     def folder(self, path: str) -> None:
         self.outside.put_object(Bucket=self.bucket, Key=f"{path}/", Body=b"")
@@ -54,6 +59,17 @@ class BucketWorld:
     def read(self, path: str) -> bytes:
         data: bytes = self.outside.get_object(Bucket=self.bucket, Key=path)["Body"].read()
         return data
+
+    def opened(self, address: BucketAddress, **how: Any) -> BucketStore:
+        return BucketStore(address, **how)
+
+    def keys(self) -> list[str]:
+        listed = self.outside.list_objects_v2(Bucket=self.bucket)
+        return [one["Key"] for one in listed.get("Contents", ())]
+
+    def about(self, path: str) -> dict[str, Any]:
+        found: dict[str, Any] = self.outside.head_object(Bucket=self.bucket, Key=path)
+        return found
 
     def close(self) -> None:
         self.store.close()

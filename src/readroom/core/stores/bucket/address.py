@@ -1,4 +1,4 @@
-"""Addresses of buckets: s3://bucket/prefix.
+"""Addresses of buckets: s3://bucket/prefix, az://container/prefix.
 
 An address comes from arguments or the operator's configuration.  It holds no key and no secret: those come
 from where the provider's own tools take them.
@@ -16,7 +16,17 @@ from readroom.core.quoting import quote
 
 SCHEME = "s3"
 
-OTHERS = ("az", "gs", "abfs", "abfss", "gcs", "r2", "s3a", "s3n")
+AZURE = "az"
+
+AZURE_VARIABLES = (
+    "AZURE_STORAGE_CONNECTION_STRING",
+    "AZURE_STORAGE_ACCOUNT",
+    "AZURE_STORAGE_KEY",
+    "AZURE_STORAGE_SAS_TOKEN",
+)
+"""Variables that keys of Azure come from, as its own tools take them."""
+
+OTHERS = ("gs", "abfs", "abfss", "gcs", "r2", "s3a", "s3n")
 """Schemes of object stores that are refused by name: no server of theirs was there to try this with."""
 
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
@@ -24,7 +34,8 @@ _DIRECTORY = "--x-s3"
 """Ends the names of directory buckets, which list their keys in no order."""
 
 _LONGEST_KEY = 1024
-_FORM = "The form is s3://bucket/prefix."
+_CONTAINER = re.compile(r"\$web|\$root|(?!.*--)[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
+_FORM = "The form is s3://bucket/prefix, or az://container/prefix."
 
 
 class BucketAddress(Struct, frozen=True):
@@ -32,10 +43,11 @@ class BucketAddress(Struct, frozen=True):
 
     bucket: str
     prefix: str
+    scheme: str = SCHEME
 
     def __str__(self) -> str:
         """As it is written."""
-        return f"{SCHEME}://{self.bucket}/{self.prefix}".rstrip("/")
+        return f"{self.scheme}://{self.bucket}/{self.prefix}".rstrip("/")
 
 
 def is_bucket(text: object) -> bool:
@@ -43,7 +55,7 @@ def is_bucket(text: object) -> bool:
     if not isinstance(text, str):
         return False
     scheme, sign, _ = text.partition("://")
-    return bool(sign) and scheme.lower() in (SCHEME, *OTHERS)
+    return bool(sign) and scheme.lower() in (SCHEME, AZURE, *OTHERS)
 
 
 def absolute(root: str) -> str:
@@ -53,20 +65,26 @@ def absolute(root: str) -> str:
 
 def parsed(text: str) -> BucketAddress:
     """The address that a text is. Raises BadValue."""
-    scheme, _, rest = text.partition("://")
-    if scheme.lower() != SCHEME:
-        raise _bad(text, f"is for {scheme.lower()}, and only s3 has been tried", _FORM)
+    written, _, rest = text.partition("://")
+    scheme = written.lower()
+    if scheme not in (SCHEME, AZURE):
+        raise _bad(text, f"is for {scheme}, and only s3 and az have been tried", _FORM)
     bucket, _, prefix = rest.partition("/")
     if "@" in bucket or ":" in bucket:
         where = "Keys come from AWS_ACCESS_KEY_ID and the like, a server of your own from AWS_ENDPOINT_URL."
+        if scheme == AZURE:
+            where = "Keys and the account come from AZURE_STORAGE_ACCOUNT and the like."
         raise _bad(f"{scheme}://***", "has more than a bucket before its first slash", where)
-    if not _BUCKET.fullmatch(bucket) or ".." in bucket:
+    names = _CONTAINER if scheme == AZURE else _BUCKET
+    if not names.fullmatch(bucket) or ".." in bucket:
         raise _bad(text, "names no bucket", _FORM)
-    if bucket.endswith(_DIRECTORY):
+    if scheme == SCHEME and bucket.endswith(_DIRECTORY):
         raise _bad(
             text, "is a directory bucket, whose keys come in no order", "Use a general purpose bucket."
         )
-    return BucketAddress(bucket, _prefix(prefix, text))
+    if scheme == AZURE and any("\\" in part or part.endswith(".") for part in prefix.split("/")):
+        raise _bad(text, "has a backslash in its prefix, or a dot at the end of a part", _FORM)
+    return BucketAddress(bucket, _prefix(prefix, text), scheme)
 
 
 def _prefix(text: str, whole: str) -> str:

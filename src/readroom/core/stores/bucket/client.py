@@ -5,15 +5,17 @@ Keys, tokens and addresses of servers appear in no error: what a library says of
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, Protocol, final
 
 from msgspec import Struct
 
 from readroom.core.errors import BucketDenied, MissingProgram, StoreFailed
 from readroom.core.extras import OF_BUCKETS, install
 from readroom.core.stores import spending
+from readroom.core.stores.bucket import names
 from readroom.core.stores.bucket.address import BucketAddress
 
 AT_ONCE = 8
@@ -23,6 +25,9 @@ TRIES = 3
 CONNECT_S = 5
 READ_S = 20
 """Seconds without a byte; with `TRIES`, a dead server ends a call within a minute or so."""
+
+BUSY = (429, 500, 502, 503, 504)
+"""Statuses of a server that may answer in a moment."""
 
 _AGAIN = "Send the call again in a moment; if it persists, tell the user."
 _REACH = "Ask the user to check the network, the region, and AWS_ENDPOINT_URL for a server that is not AWS."
@@ -67,14 +72,46 @@ class Part(Struct, frozen=True):
     headers: dict[str, Any]
 
 
-@final
-class Client:
-    """The connection to one bucket. Safe to share between threads.
+class Connection(Protocol):
+    """The connection to one bucket of any provider. Safe to share between threads.
 
     Attributes:
         calls: Requests so far; `received` are bytes of content.
         server: What tells this server from others, for identities.
     """
+
+    calls: int
+    received: int
+    server: str
+
+    def head(self, key: str, path: str, if_match: str | None = None) -> tuple[Meta, dict[str, Any]]:
+        """The state of an object, and its properties. Raises Missing, Differs."""
+
+    def get(self, key: str, path: str, start: int, size: int, if_match: str | None = None) -> Part:
+        """Up to `size` bytes of an object. Raises Missing, Differs, Beyond."""
+
+    def list(self, path: str, prefix: str, most: int, *, flat: bool = False, **more: Any) -> dict[str, Any]:
+        """One page of keys, and, unless it is `flat`, of the folders among them."""
+
+    def put(self, key: str, path: str, data: bytes, **how: Any) -> tuple[str, int]:
+        """Put an object; its ETag, and how often the request was repeated. Raises Differs."""
+
+    def delete(self, key: str, path: str, etag: str) -> None:
+        """Delete an object in that state. Raises Differs."""
+
+    def is_name(self, part: str) -> bool:
+        """Whether a part of a key can be the name of a file or folder."""
+
+    def holds(self, reply: dict[str, Any], content: bytes) -> bool:
+        """Whether what `head` has replied is of an object with this content."""
+
+    def close(self) -> None:
+        """Release the connections."""
+
+
+@final
+class Client:
+    """The connection to one bucket of S3. Attributes as of `Connection`."""
 
     def __init__(self, address: BucketAddress) -> None:
         """Find keys and settings. Raises MissingProgram, StoreFailed."""
@@ -160,6 +197,14 @@ class Client:
         """Delete an object in that state. Raises Differs."""
         self._call("delete_object", path, action="change", Key=key, IfMatch=etag)
 
+    is_name = staticmethod(names.is_name)
+
+    @staticmethod
+    def holds(reply: dict[str, Any], content: bytes) -> bool:
+        """Whether what `head` has replied is of an object with this content."""
+        digest = hashlib.md5(content, usedforsecurity=False).hexdigest()
+        return bool(reply.get("ETag", "").strip('"') == digest)
+
     # --- one request --------------------------------------------------------------------------
 
     def _call(
@@ -209,9 +254,9 @@ class Client:
         if status == 416:
             return Beyond()
         if status in (401, 403) or code in _BAD_KEYS:
-            return BucketDenied(path, action, _plain(code) or str(status))
-        said = f"the bucket answers {status} {_plain(code)}".rstrip()
-        if status in (429, 500, 502, 503, 504):
+            return BucketDenied(path, action, plain(code) or str(status))
+        said = f"the bucket answers {status} {plain(code)}".rstrip()
+        if status in BUSY:
             return StoreFailed(path, f"{said}, also when asked again", _AGAIN)
         return StoreFailed(path, said, _REACH)
 
@@ -236,7 +281,7 @@ _BAD_KEYS = (
 )
 
 
-def _plain(code: str) -> str:
+def plain(code: str) -> str:
     """The code of a failure, if it looks like one: the server may send anything."""
     return code if code.isascii() and code.isalnum() and len(code) <= 64 else ""
 

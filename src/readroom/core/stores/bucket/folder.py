@@ -7,12 +7,12 @@ from itertools import islice
 from typing import Any, final
 
 from readroom.core.closeable import Closeable
-from readroom.core.errors import BadPath, NotFound
+from readroom.core.errors import BadPath, NotFound, StoreFailed
 from readroom.core.lru import LruCache
 from readroom.core.paths import WorkPath, join
 from readroom.core.stores import spending
 from readroom.core.stores.bucket import names as keys
-from readroom.core.stores.bucket.client import Client, Meta, nanoseconds
+from readroom.core.stores.bucket.client import Connection, Meta, nanoseconds
 from readroom.core.stores.bucket.source import BucketSource, number, stat_of
 from readroom.core.values import Entry, EntryKind, Names, Stat
 
@@ -40,7 +40,7 @@ class BucketFolder(Closeable):
 
     def __init__(
         self,
-        client: Client,
+        client: Connection,
         device: int,
         prefix: str,
         real: WorkPath,
@@ -145,7 +145,11 @@ class BucketFolder(Closeable):
             token = page.get("NextContinuationToken")
             if not page.get("IsTruncated") or not token:
                 return
+            last = self._last(page)
             page = self._client.list(self.real, self._prefix, PAGE, ContinuationToken=token)
+            if any(part and part[0][field][len(self._prefix) :] < last for field, part in _parts(page)):
+                problem = "the server lists its names in an order that pages cannot follow"
+                raise StoreFailed(self.real, problem, "List a folder in it, or use the provider's own tool.")
 
     def _batch(self, page: dict[str, Any], early: set[str]) -> dict[str, Meta | None]:
         """The names of a page, those of folders with None."""
@@ -154,7 +158,7 @@ class BucketFolder(Closeable):
             name = found["Key"][len(self._prefix) :]
             if not name and not found["Size"]:
                 continue  # what some tools put in the place of a folder
-            if not keys.is_name(name) or name in early:
+            if not self._client.is_name(name) or name in early:
                 self.unnamed += 1
             else:
                 batch[name] = Meta(
@@ -162,7 +166,7 @@ class BucketFolder(Closeable):
                 )
         for found in page.get("CommonPrefixes", ()):
             name = found["Prefix"][len(self._prefix) : -1]
-            if not keys.is_name(name):
+            if not self._client.is_name(name):
                 self.unnamed += 1
             elif name not in early:
                 self.unnamed += name in batch
@@ -180,10 +184,10 @@ class BucketFolder(Closeable):
         return bool(page.get("Contents") or page.get("CommonPrefixes"))
 
     def _path(self, name: str) -> WorkPath:
-        if "/" in name or not keys.is_name(name):
+        if "/" in name or not self._client.is_name(name):
             raise BadPath(name, "is not a name that a folder's entry can have")
         path = join(self.real, name)
-        if keys.key_of("", WorkPath(name)) is None:
+        if keys.key_of("", WorkPath(name), self._client.is_name) is None:
             raise NotFound(path)
         return path
 

@@ -6,6 +6,8 @@ counted, and no path leads to them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from readroom.core.paths import ROOT, WorkPath
 
 
@@ -14,7 +16,7 @@ def is_name(part: str) -> bool:
     return part not in ("", ".", "..") and "\0" not in part
 
 
-def is_path(rest: str, size: int) -> bool:
+def is_path(rest: str, size: int, is_name: Callable[[str], bool]) -> bool:
     """Whether the rest of a key after a folder is a path, or that of an empty object in place of a folder."""
     parts = rest.split("/")
     if not parts[-1] and not size:
@@ -22,8 +24,10 @@ def is_path(rest: str, size: int) -> bool:
     return all(map(is_name, parts))
 
 
-def key_of(prefix: str, path: WorkPath) -> str | None:
-    """The key of a path; None if there can be none."""
+def key_of(prefix: str, path: WorkPath, is_name: Callable[[str], bool]) -> str | None:
+    """The key of a path; None if there can be none. `is_name` is the connection's."""
+    if path != ROOT and not all(map(is_name, path.split("/"))):
+        return None
     key = prefix if path == ROOT else prefix + path
     try:
         size = len(key.encode())
@@ -32,11 +36,11 @@ def key_of(prefix: str, path: WorkPath) -> str | None:
     return key if size <= LONGEST_KEY and "\0" not in key else None
 
 
-def folder_key(prefix: str, path: WorkPath) -> str | None:
+def folder_key(prefix: str, path: WorkPath, is_name: Callable[[str], bool]) -> str | None:
     """The beginning of all keys in a folder; None if there can be none."""
     if path == ROOT:
         return prefix
-    key = key_of(prefix, path)
+    key = key_of(prefix, path, is_name)
     return None if key is None or len(key.encode()) >= LONGEST_KEY else f"{key}/"
 
 

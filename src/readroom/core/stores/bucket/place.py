@@ -6,7 +6,6 @@ meantime stays.  Most else that is one step in a folder of this machine is sever
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, final
@@ -17,7 +16,7 @@ from readroom.core.errors import BucketCannot, NotFound, TimedOut
 from readroom.core.limits import LOCK_WAIT_S
 from readroom.core.paths import WorkPath, basename
 from readroom.core.stores.base import Moved, RenameEntry, Source, Step, WriteTarget
-from readroom.core.stores.bucket.client import Client, Differs, Meta, Missing
+from readroom.core.stores.bucket.client import Connection, Differs, Meta, Missing
 from readroom.core.stores.bucket.source import BucketSource
 from readroom.core.values import Stat, Version
 from readroom.core.values.files import Warn
@@ -40,14 +39,20 @@ _KEPT_HEADERS = (
     "SSEKMSKeyId",
     "BucketKeyEnabled",
     "WebsiteRedirectLocation",
+    "EncryptionScope",
 )
 """Properties of an object that it keeps when its bytes are replaced."""
+
+_BLOCKS = "BlockBlob"
+"""The only kind of object of Azure that is replaced as a whole."""
 
 
 def kept_headers(path: WorkPath, reply: dict[str, Any]) -> dict[str, Any]:
     """The properties of an object that a put repeats. Raises BucketCannot."""
     if reply.get("TagCount"):
         raise BucketCannot(path, "keep the tags of an object", "Use the provider's own tool.")
+    if reply.get("BlobType", _BLOCKS) != _BLOCKS:
+        raise BucketCannot(path, "replace or move an append or page blob", "Use the provider's own tool.")
     return {name: reply[name] for name in _KEPT_HEADERS if reply.get(name)}
 
 
@@ -80,7 +85,7 @@ NO_CONDITIONS = Warn(
 class Bucket(Protocol):
     """The part of a store that is needed here."""
 
-    client: Client
+    client: Connection
     device: int
     writing: threading.Lock
     keeps_conditions: bool | None
@@ -251,12 +256,11 @@ class BucketPlace(Closeable):
     def _ours(self, content: bytes, over: Source | None) -> str | None:
         """The ETag of a put that was refused and had been made: its first answer may have been lost."""
         try:
-            meta, _ = self._store.client.head(self.key, self.real)
+            meta, reply = self._store.client.head(self.key, self.real)
         except Missing:
             return None
         unchanged = isinstance(over, BucketSource) and over.meta.etag == meta.etag
-        digest = hashlib.md5(content, usedforsecurity=False).hexdigest()
-        same = meta.size == len(content) and meta.etag.strip('"') == digest
+        same = meta.size == len(content) and self._store.client.holds(reply, content)
         return meta.etag if same and not unchanged else None
 
     def _checked(self) -> Sequence[Warn]:

@@ -126,7 +126,7 @@ def remove(store: Bucket, place: BucketPlace, inside: Inside | None, ready: Call
     (one,) = found
     key, meta = one["Key"], Meta(one["Size"], one.get("ETag", ""), nanoseconds(one.get("LastModified")))
     rest = key[len(top) :]
-    if not keys.is_path(rest, meta.size):
+    if not keys.is_path(rest, meta.size, store.client.is_name):
         raise BucketCannot(place.real, "remove a folder with keys that are no paths", _OWN_TOOL)
     if inside is not None and inside != _names(rest, meta):
         raise Moved

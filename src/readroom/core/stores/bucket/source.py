@@ -15,7 +15,7 @@ from readroom.core.closeable import Closeable
 from readroom.core.errors import ObjectChanged
 from readroom.core.limits import BLOCK_BYTES
 from readroom.core.paths import WorkPath
-from readroom.core.stores.bucket.client import Beyond, Client, Differs, Meta, Missing
+from readroom.core.stores.bucket.client import Beyond, Connection, Differs, Meta, Missing
 from readroom.core.stores.spending import CHECKED_LATER
 from readroom.core.values import EntryKind, Stat, Version
 
@@ -68,7 +68,7 @@ class BucketSource(Closeable):
 
     def __init__(
         self,
-        client: Client,
+        client: Connection,
         device: int,
         key: str,
         real: WorkPath,

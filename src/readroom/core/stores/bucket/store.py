@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
 from readroom.core.errors import BadPath, BucketCannot, NotAFile, NotAFolder, NotFound
@@ -16,7 +16,8 @@ from readroom.core.stores.base import Change, Leftover, MakeEntry, PutFile, PutT
 from readroom.core.stores.bucket import names as keys
 from readroom.core.stores.bucket import single
 from readroom.core.stores.bucket.address import BucketAddress
-from readroom.core.stores.bucket.client import Beyond, Client, Meta, Missing, Part
+from readroom.core.stores.bucket.client import Beyond, Meta, Missing, Part
+from readroom.core.stores.bucket.connecting import connected
 from readroom.core.stores.bucket.folder import PAGE, BucketFolder, folder_stat
 from readroom.core.stores.bucket.place import BucketPlace
 from readroom.core.stores.bucket.source import BucketSource, number, stat_of, version_of
@@ -51,10 +52,15 @@ class BucketStore:
     roots: tuple[str, ...] = ()
     has_links = False
 
-    def __init__(self, address: BucketAddress, clock: Callable[[], float] = time.monotonic) -> None:
-        """Look at the bucket. Raises MissingProgram, StoreFailed, BucketDenied."""
+    def __init__(
+        self,
+        address: BucketAddress,
+        clock: Callable[[], float] = time.monotonic,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        """Look at the bucket; keys of Azure are among `variables`. Raises MissingProgram, StoreFailed, ..."""
         self.name = str(address)
-        self.client = Client(address)
+        self.client = connected(address, variables or {})
         self.device = number(self.client.server, address.bucket)
         self.writing = threading.Lock()
         self.keeps_conditions: bool | None = None
@@ -122,9 +128,9 @@ class BucketStore:
         """The target for a change."""
         if path == ROOT:
             raise NotAFile(path, "folder")
-        key = keys.key_of(self._prefix, path)
+        key = keys.key_of(self._prefix, path, self.client.is_name)
         if key is None:
-            raise BadPath(path, f"is not UTF-8, or longer than the {keys.LONGEST_KEY} bytes of a key")
+            raise BadPath(path, f"cannot be a key here: those are UTF-8 of {keys.LONGEST_KEY} bytes at most")
         return BucketPlace(self, path, key)
 
     def commit(self, changes: Sequence[Change], ready: Callable[[], None]) -> Sequence[Sequence[Warn]]:
@@ -220,7 +226,7 @@ class BucketStore:
         return folder_stat(self.device, self._prefix if path == ROOT else self._prefix + path)
 
     def _meta(self, path: WorkPath) -> Meta | None:
-        key = keys.key_of(self._prefix, path)
+        key = keys.key_of(self._prefix, path, self.client.is_name)
         if path == ROOT or key is None:
             return None
         try:
@@ -267,13 +273,13 @@ class BucketStore:
     def _key(self, path: WorkPath) -> str:
         if path == ROOT:
             raise NotAFile(path, "folder")
-        key = keys.key_of(self._prefix, path)
+        key = keys.key_of(self._prefix, path, self.client.is_name)
         if key is None:
             raise NotFound(path)
         return key
 
     def _folder_key(self, path: WorkPath) -> str:
-        prefix = keys.folder_key(self._prefix, path)
+        prefix = keys.folder_key(self._prefix, path, self.client.is_name)
         if prefix is None:
             raise NotFound(path)
         return prefix
