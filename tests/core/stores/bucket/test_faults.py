@@ -29,16 +29,16 @@ def clean(text: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("fault", "kind"), [(503, StoreFailed), (500, StoreFailed), (403, BucketDenied), ("reset", StoreFailed)]
+    ("fault", "error"), [(503, StoreFailed), (500, StoreFailed), (403, BucketDenied), ("reset", StoreFailed)]
 )
 def test_a_fault_that_stays_is_an_error(
-    fault: int | str, kind: type[StoreFailed], world: BucketWorld
+    fault: int | str, error: type[StoreFailed], world: BucketWorld
 ) -> None:
     world.file("f", b"data")
     world.proxy.fault = lambda seen: fault
     world.proxy.seen.clear()
     for act in (world.store.open, world.store.open_folder, world.store.stat, world.store.version):
-        with pytest.raises(kind) as caught:
+        with pytest.raises(error) as caught:
             act(WorkPath("f"))
         assert clean(str(caught.value))
     assert len(world.proxy.seen) <= 4 * 3 * 3  # tries are bounded
