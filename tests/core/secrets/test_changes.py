@@ -206,3 +206,24 @@ def test_git_does_not_tell_whether_a_guess_is_right(make: Make) -> None:
         (folder.root / CONF).write_text(settings_text(Secrets(seed)).replace("last: line", "last: one"))
         said.append([folder.call("git", show=show, path=CONF).text[40:] for show in ("changes", "blame")])
     assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("second", ["Qw92jR14nnK3q", "Qw92jR14nnK3qX"])
+def test_cells_that_change_places_take_their_secrets_along(tmp_path: Path, second: str) -> None:
+    sources = ['password = "Zx81kQ03mmL2p"', f'password = "{second}"', "print(1)"]
+    cells: list[dict[str, Any]] = [
+        {"cell_type": "code", "metadata": {}, "source": text, "outputs": [], "execution_count": None}
+        for text in sources
+    ]
+    book = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+    (tmp_path / "a.ipynb").write_text(json.dumps(book, indent=1))
+    workspace = masking(tmp_path)
+    digest = workspace.call("read_file", {"path": "a.ipynb"}).build_facts()["content_hash"]
+    edit = {"cell": "move 3 after 0", "new_text": ""}
+    moved = {"path": "a.ipynb", "expected_hash": digest, "edits": [edit]}
+    reply = workspace.call("edit_file", moved)
+    now = [one["source"] for one in json.loads((tmp_path / "a.ipynb").read_text())["cells"]]
+    assert now == ([*sources[2:], *sources[:2]] if not reply.is_error else sources)
+    if reply.is_error:
+        assert "masked" in reply.text
+    assert reply.is_error == (len(second) == 13)

@@ -111,6 +111,15 @@ def require_none(path: str, over: Source) -> None:
         raise MaskedPlace(path, None, None)
 
 
+def require_distinct(path: str, over: Source) -> None:
+    """Raise MaskedPlace if two secrets of a file have one sign, which a move could exchange."""
+    view, seen = over.read_at(0, over.size), set[bytes]()
+    for match in SIGN.finditer(view):
+        if match.group() in seen:
+            raise MaskedPlace(path, view.count(b"\n", 0, match.start()) + 1, None)
+        seen.add(match.group())
+
+
 def require_no_label(request: Struct, own: bytes) -> None:
     """Raise MaskReturned if a text of a change has a label that is no text of its file's own view."""
     for text in texts_of(request):

@@ -476,7 +476,7 @@ class _Editing:
         before = source.read_at(0, source.size) if texts.wants(source.size) else b""
         changed = EditedBytes(self._services.guard, source, keep=keep)
         if changed.masks:
-            require_unmasked(self._path, source, scanned.splices)
+            require_unmasked(self._path, source, scanned.splices, self._cells)
 
         def pieces() -> Iterator[bytes]:
             for piece in spliced(source, scanned.splices, self._deadline, original):

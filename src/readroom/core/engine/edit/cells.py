@@ -52,7 +52,7 @@ class CodeCell(Struct, frozen=True):
 
 
 class CellPlan(Struct, frozen=True):
-    """The changes of a notebook that a call makes."""
+    """The changes of a notebook that a call makes. `moves`: cells change places."""
 
     splices: Sequence[Splice]
     hunks: Sequence[Hunk]
@@ -60,6 +60,7 @@ class CellPlan(Struct, frozen=True):
     replacements: int
     warnings: Sequence[Warn]
     code: Sequence[CodeCell]
+    moves: bool
 
 
 class _Place(Struct, frozen=True):
@@ -309,6 +310,7 @@ class _Planning:
             len(self._places) + len(self._asked.changes),
             list(self._warnings()),
             list(self._code()),
+            any(change.action is CellAction.MOVE for change in self._asked.changes),
         )
 
     def _new_sources(self) -> dict[int, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from readroom.core import errors
+from readroom.core.engine.edit.cells import CellPlan
 from readroom.core.policy.guard import Guard
 from readroom.core.secrets import unmasked
 from readroom.core.stores.base import Source
@@ -50,11 +51,13 @@ class EditedBytes:
         return b"".join(self._pieces)
 
 
-def require_unmasked(path: str, source: Source, splices: Sequence[Splice]) -> None:
-    """Raise MaskedPlace if splices touch a secret, TooLarge if the file cannot be held."""
-    from readroom.core.secrets.changes import CHANGED_BYTES, real  # few operators mask
+def require_unmasked(path: str, source: Source, splices: Sequence[Splice], cells: CellPlan | None) -> None:
+    """Raise MaskedPlace if splices touch a secret or confuse two, TooLarge if the file cannot be held."""
+    from readroom.core.secrets.changes import CHANGED_BYTES, real, require_distinct  # few operators mask
 
     if source.size > CHANGED_BYTES:
         advice = "Ask the user to change it."
         raise errors.TooLarge(path, source.size, CHANGED_BYTES, "bytes", advice)
+    if cells is not None and cells.moves:
+        require_distinct(path, source)
     real(path, source, applied(source.read_at(0, source.size), splices))
