@@ -187,7 +187,8 @@ def _secrets() -> Iterator[Diagnosis]:
     try:
         require()
     except ReadroomError as error:
-        yield Diagnosis("secrets", "note", f"cannot be masked here: {error.message}", error.advice or "")
+        remedy = f"{_typed(install('audit'))} installs it"
+        yield Diagnosis("secrets", "note", f"cannot be masked here: {error.message}", remedy)
         return
     yield Diagnosis("secrets", "ok", "can be masked; they are shown unless that is asked for")
 
