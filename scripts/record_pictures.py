@@ -92,7 +92,7 @@ def make_folder(folder: Path) -> None:
 
 
 def given(folder: Path) -> list[dict[str, Any] | None]:
-    """What the server gives for each call: its picture; None where it gives only text."""
+    """The picture that the server gives for each call; None where it gives only text."""
     found: list[dict[str, Any] | None] = []
     with Workspace(folder) as workspace:
         for arguments in CALLS:
@@ -155,7 +155,7 @@ def judge(
     sent: Sequence[Mapping[str, Any]],
     expected: Sequence[Mapping[str, Any] | None],
 ) -> dict[str, Any]:
-    """What became of each call: its picture as it arrived, or the words in its place."""
+    """The outcome of each call: its picture as it arrived, or the words in its place."""
     arrived: dict[str, dict[str, Any]] = {}
     for request in sent:
         for data in pictures_in(request.get("body")):

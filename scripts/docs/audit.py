@@ -108,7 +108,7 @@ def audit_replays() -> str:
 
 
 def audit_truth() -> str:
-    """What was found, missed, false and not to be seen in the recorded sessions, by kind and client."""
+    """Findings in the recorded sessions by kind and client: found, missed, false and not to be seen."""
     with tempfile.TemporaryDirectory() as folder:
         rows = truth.table(Path(folder))
     return table(

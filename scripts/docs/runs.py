@@ -171,7 +171,7 @@ PICTURES = max((ROOT / "benchmarks" / "runs").glob("*-pictures/results.json"), d
 
 
 def recorded_pictures() -> str:
-    """What of pictures of pages reached the models of real clients, a row for each client."""
+    """The pictures of pages that reached the models of real clients, a row for each client."""
     assert PICTURES is not None
     record = json.loads(PICTURES.read_text(encoding="utf-8"))
     rows = []

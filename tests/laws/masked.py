@@ -107,7 +107,7 @@ class Secrets:
         self.lines: list[tuple[str, str, str]] = []
         """Kind, line and secret."""
         self.own: list[str] = []
-        """What only this folder has: the parts of secrets that are random."""
+        """The random parts of its secrets, which only this folder has."""
         for kind, shapes in SHAPES.items():
             for line, shape in shapes:
                 secret = self._made(shape)
@@ -192,7 +192,7 @@ class Secrets:
 
 
 class Layout:
-    """What two folders share: the order of lines, what stands between them, and what names are."""
+    """The parts that two folders share: the order of lines, what stands between them, and names."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -413,7 +413,7 @@ _PATIENT = Limits(
     change_timeout_s=600,
     document_timeout_s=600,
 )
-"""What a search finds in time is not the same twice on a busy machine."""
+"""A busy machine does not find the same twice in a given time."""
 
 
 def masking(root: Path, **more: Any) -> Workspace:

@@ -54,7 +54,7 @@ DIFFER = {
     "commits": "Identifiers of commits tell two commits apart",
     "names of files": "A secret in the name of a file or folder is shown",
 }
-"""What tells two folders apart all the same, and the words of the page about it."""
+"""Places that tell two folders apart all the same, and the words of the page about them."""
 
 MOST = 3
 """Replies that are looked at for one call, with those that it names."""
@@ -77,7 +77,7 @@ class Folder:
                 yield one, without(dumped(tool_result(reply)), self.root)
 
     def heard(self, said: Said) -> list[str]:
-        """What is heard of secrets in an answer, but for what the question itself has."""
+        """The parts of secrets that are heard in an answer, but for those of the question itself."""
         call, body = said
         return [run for run in self.secrets.heard(body) if run not in json.dumps(call)]
 

@@ -186,7 +186,7 @@ GLUE = (
 
 @daily(2, "number", range(len(Secrets(1).lines)))
 def test_no_change_beside_a_secret_uncovers_it(tmp_path: Path, number: int) -> None:
-    """What stands before it and after it is taken away, or replaced by what could break its form."""
+    """Text before it and after it is taken away, or replaced by what could break its form."""
     rng = random.Random(number)
     with attacker(tmp_path / "a") as one:
         _, line, secret = one.secrets.lines[number]

@@ -74,7 +74,7 @@ def world(tmp_path: Path) -> World:
 
 
 def calls() -> Iterator[tuple[str, dict[str, Any]]]:
-    """What a client calls of each kind, errors among them."""
+    """Calls of a client of each kind, errors among them."""
     for path in PATHS:
         yield "read_file", {"path": path}
     yield "read_file", {"path": "conf.yml"}
@@ -294,7 +294,7 @@ def test_nothing_leaves_in_archives_of_files(world: World, served: Agent) -> Non
 
 
 def test_nothing_that_waits_for_review_is_shown(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """What waits: over HTTP, in the dashboard, and what acceptance writes."""
+    """Waiting changes: over HTTP, in the dashboard, and as acceptance writes them."""
     waiting = world.config.with_name("review.toml")
     settings = "[history]\nreview = true\nreview_in_dashboard = true\n"
     waiting.write_text(f'[secrets]\nmask = true\n{settings}[serve]\nauth = "required"\n', encoding="utf-8")

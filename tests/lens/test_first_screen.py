@@ -68,7 +68,7 @@ def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Cli:
 
 
 def test_every_client_is_found_where_it_keeps_its_sessions(home: Path, tmp_path: Path, cli: Cli) -> None:
-    """Of the machine, and of one folder; nothing beside a record is taken for one."""
+    """Records of the machine, and of one folder; nothing next to a record is taken for one."""
     _with_records(home, tmp_path, *(f"{client}/tools" for client in PLACES))
     beside = next((home / ".copilot" / "session-state").iterdir()) / "rewind-file-snapshots"
     beside.mkdir()

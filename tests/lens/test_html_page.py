@@ -133,7 +133,7 @@ def test_the_context_is_the_results_that_requests_carried(parts: list[Audited]) 
 
 
 def test_with_the_recorded_input_the_context_is_whole(parts: list[Audited]) -> None:
-    """Where the client says how much a request had, the bands are that much, or what results are counted."""
+    """The bands are as much as the client says that a request had, or else the results that are counted."""
     for part in parts:
         course, _ = course_of(part)
         for point, turn in zip(course.points, part.turns, strict=True):

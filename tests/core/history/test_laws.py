@@ -125,7 +125,7 @@ def test_in_reverse_it_gives_the_first_tree_in_a_sandbox(seed: int, tmp_path: Pa
 @needs_moto
 @pytest.mark.parametrize("seed", range(6))
 def test_in_reverse_it_gives_the_first_files_in_a_bucket(seed: int, tmp_path: Path) -> None:
-    """What is in no file is no state there: a folder is what keys have in common."""
+    """A folder is what keys have in common, so an empty one is no state there."""
     files = {"a": BYTES[1], "d/a": BYTES[2], "d/b": BYTES[3], "d/e/a": BYTES[4]}
 
     def look() -> Mapping[str, Any]:

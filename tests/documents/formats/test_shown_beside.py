@@ -1,4 +1,4 @@
-"""What notes count is shown by the call that they name: macros, objects of other programs, files in a PDF."""
+"""A note names the call that shows what it counts: macros, embedded objects, files in a PDF."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def project(folder: str = "", module: str = "Module1") -> dict[str, bytes]:
 
 
 def beside(name: str, data: bytes, rules: str = "") -> str:
-    """What the calls show that a read of this document names, one after the other."""
+    """The texts of the calls that a read of this document names, one after the other."""
     files = {name: data, **({".readroomignore": rules.encode()} if rules else {})}
     with Workspace(MemoryStore(files)) as workspace:
         read = workspace.call("read_file", {"path": name})

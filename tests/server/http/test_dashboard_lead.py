@@ -1,4 +1,4 @@
-"""What a lead asks the dashboard: sessions by name, their context, what was refused, and where a word is."""
+"""Questions of a lead to the dashboard: sessions by name, their context, refusals, places of a word."""
 
 from __future__ import annotations
 

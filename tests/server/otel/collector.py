@@ -32,7 +32,7 @@ class Collector:
     process: subprocess.Popen[str]
 
     def all(self, what: str) -> list[Found]:
-        """What it has got so far: `spans`, `metrics` or `requests`."""
+        """All that it has got so far: `spans`, `metrics` or `requests`."""
         text = self.file.read_text(encoding="utf-8") if self.file.exists() else ""
         lines = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
         return [one[what] for one in lines if what in one]
