@@ -136,8 +136,8 @@ def test_a_search_of_one_document_names_the_search_that_looks_into_it() -> None:
         assert "needle" in machine.follow(following).text
 
 
-@pytest.mark.parametrize("store", STORES)
-def test_documents_that_are_compressed_are_searched_as_documents(store: StoreName) -> None:
+@pytest.mark.parametrize("name", STORES)
+def test_documents_that_are_compressed_are_searched_as_documents(name: StoreName) -> None:
     """Where compressed files are asked for, and alone by their path; the places are those of a read."""
     files = {
         "a.txt": b"hay\n",
@@ -148,7 +148,7 @@ def test_documents_that_are_compressed_are_searched_as_documents(store: StoreNam
     }
     inside = [("b.pdf.gz", page, page) for page in range(1, 26)]
     cells = [("c.ipynb.xz", 1, 1), ("c.ipynb.xz", 1, 4)]
-    with stored(store, files) as held:
+    with stored(name, files) as held:
         driver = Driver(held)
         assert found(driver, include=["compressed"], limit=7) == [*inside, *cells]
         assert found(driver, path="b.pdf.gz") == inside

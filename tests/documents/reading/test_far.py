@@ -214,10 +214,10 @@ MADE: dict[str, Callable[[Path], None]] = {
 }
 
 
-@pytest.mark.parametrize("kind", MADE)
-def test_a_document_by_ranges_reads_as_in_a_folder(disk: Disk, workspace: Workspace, kind: str) -> None:
-    name = f"some.{kind}"
-    MADE[kind](disk.folder / name)
+@pytest.mark.parametrize("form", MADE)
+def test_a_document_by_ranges_reads_as_in_a_folder(disk: Disk, workspace: Workspace, form: str) -> None:
+    name = f"some.{form}"
+    MADE[form](disk.folder / name)
     assert (disk.folder / name).stat().st_size > MB
     with Workspace(disk.folder) as folder:
         for pages_ in ("1", None):
@@ -239,9 +239,9 @@ def test_a_small_document_is_fetched_whole_and_has_its_hash(disk: Disk, workspac
     require_cheap(disk, reply, 8, MB)
 
 
-@pytest.mark.parametrize("kind", ["pdf", "docx"])
+@pytest.mark.parametrize("form", ["pdf", "docx"])
 def test_a_document_that_is_replaced_meanwhile_is_refused_or_read_anew(
-    disk: Disk, workspace: Workspace, kind: str
+    disk: Disk, workspace: Workspace, form: str
 ) -> None:
     pages(disk.folder / "big.pdf")
     letter(disk.folder / "big.docx")
@@ -251,11 +251,11 @@ def test_a_document_that_is_replaced_meanwhile_is_refused_or_read_anew(
             disk.state += 1  # between any two requests
 
     disk.fault = replaced
-    reply = workspace.call("read_file", {"path": f"big.{kind}"})
+    reply = workspace.call("read_file", {"path": f"big.{form}"})
     assert reply.is_error
     assert facts(reply)["error"]["code"] == "changed"
     disk.fault = None
-    assert not workspace.call("read_file", {"path": f"big.{kind}"}).is_error
+    assert not workspace.call("read_file", {"path": f"big.{form}"}).is_error
 
 
 def test_an_archive_that_is_replaced_meanwhile_is_refused(disk: Disk, workspace: Workspace) -> None:
