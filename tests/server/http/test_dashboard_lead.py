@@ -224,7 +224,10 @@ def test_every_table_names_its_first_column(served: Agent) -> None:
 def test_the_name_of_a_person_is_no_id(name: str, made: bool) -> None:
     assert is_id(name) is made
     if made:
-        assert len(short_id(name)) == 9
+        session, of_agent, agent = short_id(name).partition("/")
+        assert len(session) == 9
+        assert agent == name.partition("/")[2]
+        assert of_agent == "/" * ("/" in name)
 
 
 def test_of_many_calls_the_chart_is_bounded_and_sums_up(tmp_path: Path) -> None:
