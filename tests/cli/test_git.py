@@ -43,7 +43,7 @@ def test_a_repository_is_named_in_plain_words(
 ) -> None:
     (tmp_path / "plain").mkdir()
     said = Cli(tmp_path / "plain", capsys)("git", "log").err
-    assert said.startswith("readroom: No git repository of this workspace")
+    assert said.startswith("readroom: No git repository of this workspace holds its root. ")
     assert "`readroom git`" not in said
 
 
