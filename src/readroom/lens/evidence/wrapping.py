@@ -234,7 +234,8 @@ _FAILED = re.compile(
     r"No such file|Access to .{1,1000} is denied|apply_patch verification failed|Could not find|"
     r"Failed to (?:edit|find)|.{1,1000} has changed: expected sha256|Path not in workspace"
     r"|\w{1,40} takes no argument '|old (?:text )?occurs 0 times"
-    r"|Your proposed (?:edit|insertion) has introduced|No replacement was performed|File too large to read at once \("
+    r"|Your proposed (?:edit|insertion) has introduced|No replacement was performed"
+    r"|File too large to read at once \("
     r"|\[Line \d{1,9} is [^\]\n]{1,40} exceeds )"
 )
 
