@@ -74,6 +74,30 @@ def test_a_run_costs_what_it_says(name: str, tmp_path: Path) -> None:
     assert parts[0].session.cost == 0.25
 
 
+def test_an_older_log_of_inspect_says_what_its_answers_took(tmp_path: Path) -> None:
+    """Its messages have no ids; a grader's answers are among the events, too."""
+
+    def answer(text: str, tokens: int) -> dict[str, Any]:
+        message = {"role": "assistant", "content": text, "source": "generate"}
+        usage = {"input_tokens": tokens, "output_tokens": 1}
+        return {"event": "model", "output": {"choices": [{"message": message}], "usage": usage}}
+
+    messages = [
+        {"role": role, "content": text}
+        for role, text in [
+            ("user", "Mend it."), ("assistant", "Wait."), ("user", "Go on."), ("assistant", "Wait."),
+            ("user", "Go on."), ("assistant", "Done."),
+        ]
+    ]  # fmt: skip
+    events = [answer("Wait.", 10), answer("Wait.", 30), answer("Well done.", 900), answer("Done.", 50)]
+    sample = {"id": 1, "epoch": 1, "messages": messages, "events": events}
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({"eval": {"eval_id": "e"}, "samples": [sample]}), encoding="utf-8")
+    (part,), _ = audited(path)
+    assert [turn.input_tokens for turn in part.turns] == [10, 30, 50]
+    assert part.session.output_tokens == 3
+
+
 def conversation(path: Path, model: str) -> Path:
     """A conversation of Claude Code, by an answer of some model."""
     entries = [called(1, "Bash", {"command": "make"}), returned(1, "done"), said("It works.")]
