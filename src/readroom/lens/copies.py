@@ -11,11 +11,14 @@ own ledger repeats a client's record is known by its calls.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
+import msgspec
 from msgspec.structs import replace
 
+from readroom.lens.audit import ROWS, grouped
 from readroom.lens.normal_form import Call, Session, SkippedPart, Turn
 from readroom.lens.records import otel, readroom_ledger
 from readroom.lens.sessions import Audited, only
@@ -29,7 +32,7 @@ def without_copies(parts: Iterable[Audited | SkippedPart]) -> Iterator[Audited |
     """The parts, each session without answers that an earlier one has; what may repeat another comes last."""
     known: set[int] = set()
     calls = _Calls()
-    waiting: list[Audited] = []
+    waiting: list[tuple[bool, bytes]] = []
     rows = 0
     for part in parts:
         if isinstance(part, SkippedPart):
@@ -42,13 +45,24 @@ def without_copies(parts: Iterable[Audited | SkippedPart]) -> Iterator[Audited |
             yield part
         else:
             rows += size
-            waiting.append(part)
-    for part in sorted(waiting, key=lambda part: _is_ledger(part.session)):
-        part = _without(part, known)
+            waiting.append((_is_ledger(part.session), _packed(part)))
+    for _, packed in sorted(waiting, key=lambda one: one[0]):
+        part = _without(_unpacked(packed), known)
         if calls.hold(part):
             part = _cleared(part, {turn.turn for turn in part.turns})
         calls.add(part)
         yield part
+
+
+def _packed(part: Audited) -> bytes:
+    """A session that waits, in a twentieth of its memory."""
+    return zlib.compress(b"\n".join(map(msgspec.json.encode, part.rows())), 1)
+
+
+def _unpacked(data: bytes) -> Audited:
+    (part,) = grouped(map(ROWS.decode, zlib.decompress(data).split(b"\n")))
+    assert isinstance(part, Audited)
+    return part
 
 
 def _may_repeat(session: Session) -> bool:
