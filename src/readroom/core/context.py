@@ -37,7 +37,7 @@ ABOUT_BANDS: Final[Mapping[Band, str]] = {
     "repeats": "Shown again: lines that the model still had.",
     "unused": "Thrown away: results that nothing later used, of long sessions among the first results only.",
 }
-"""What the names of some bands do not say."""
+"""The meaning of bands whose names do not say it."""
 
 _COLOURS: Final[Mapping[Band, tuple[str, str]]] = {
     "instructions": ("#6b7480", "#8d97a3"),

@@ -47,7 +47,7 @@ def _row(row: Row, heads: Sequence[str], texts: int) -> Iterator[str]:
     yield f"<td>{row.last}</td></tr>\n" if row.last is not None else "</tr>\n"
 
 
-COMPARED = "Of the largest"
+COMPARED = "Share of the largest"
 """The head of a column of bars."""
 
 
