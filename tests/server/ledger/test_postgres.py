@@ -26,8 +26,8 @@ from readroom.server.ledger.queries import Filter
 from readroom.server.ledger.sums import HOUR_US
 from readroom.server.ledger.verify import verify
 
+from .events import before_durations, event, long_calls
 from .events import book as sqlite_book
-from .events import event
 from .postgres import Server, programs, running
 
 BIN = programs()
@@ -78,6 +78,16 @@ def test_a_server_that_is_not_there_is_told_in_one_sentence() -> None:
             backend.run(lambda execute: execute("select 1"), write=False)
     assert str(caught.value).count(". ") == 1
     assert "?" not in str(caught.value)
+
+
+def test_durations_of_a_ledger_from_before_are_summed_when_it_is_opened(url: str, book: Ledger) -> None:
+    book.append_all(long_calls())
+    book.sum_up(10)
+    with psycopg.connect(url, autocommit=True) as connection:
+        for statement in before_durations():
+            connection.execute(statement.encode())
+    with closing(Ledger(PostgresBackend(url))) as again:
+        assert verify(again).problems == ()
 
 
 def writers(url: str, count: int, rows: int) -> list[subprocess.Popen[str]]:
