@@ -179,7 +179,8 @@ def _advised(error: click.UsageError) -> click.UsageError:
         advice = f"Give one of {values}." if values else advice
     elif type(error) is not click.UsageError:
         return error
-    return click.UsageError(f"{error.format_message()} {advice}", error.ctx) if advice else error
+    said = error.format_message().rstrip(".")
+    return click.UsageError(f"{said}. {advice}", error.ctx) if advice else error
 
 
 def _misused(error: click.UsageError, arguments: Sequence[str]) -> int:

@@ -84,7 +84,7 @@ class _Offered(click.types.StringParamType):
 
 
 def words(ctx: click.Context, parameter: click.Parameter) -> Iterable[str]:
-    """What an argument of the command may be, where that is listed here."""
+    """The values of an argument of the command, where they are listed here."""
     source = _SOURCES.get((ctx.command.name or "", parameter.name or ""))
     return () if source is None else source(ctx)
 

@@ -107,7 +107,7 @@ def command_for(words: Sequence[str], known: Collection[str]) -> str:
 
 
 def in_place(arguments: Mapping[str, Fact]) -> str:
-    """What was meant by a path that is not there: an address, a word of a question, or a pattern."""
+    """A line about a path that is not there: an address, a word of a question, or a pattern was meant."""
     import shlex
 
     path, query, pattern = (str(arguments.get(name, "")) for name in ("path", "query", "pattern"))
