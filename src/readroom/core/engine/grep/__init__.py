@@ -415,7 +415,7 @@ class _Search:
             following = replace(self._request, cursor=write_grep_cursor(self._request, *last))
         return GrepResult(
             request=self._request,
-            files=page.files,
+            files=left.shown_in(page.files),
             shown=page.shown,
             complete=page.full is None and not unfinished,
             reason=page.full or ("unfinished" if unfinished else None),

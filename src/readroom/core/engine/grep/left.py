@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from readroom.core.deadline import Deadline
 from readroom.core.engine.cursors import path_key, write_grep_cursor
-from readroom.core.engine.grep.lines import form_of
+from readroom.core.engine.grep.lines import form_of, shown
 from readroom.core.engine.grep.page import Reached, Symbols, part_of, row_of
 from readroom.core.engine.scope import join_below
 from readroom.core.engine.unsearched import Unsearched
@@ -348,6 +348,11 @@ def hidden_in(files: Sequence[GrepFile]) -> list[Warn]:
         for warn in hidden.scan([line.text], line.number, limit=MAX_WARNINGS, first_column=line.column)
     ]
     return hidden.first_told(warnings, MAX_WARNINGS)
+
+
+def shown_in(files: Sequence[GrepFile]) -> list[GrepFile]:
+    """The files with their lines as replies show them; their warnings are about the lines as they are."""
+    return [replace(file, lines=[*map(shown, file.lines)]) for file in files]
 
 
 def in_documents(request: GrepRequest) -> GrepRequest:

@@ -25,7 +25,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from readroom.core.engine.cursors import UsesCursor, read_uses_cursor, within_uses, write_uses_cursor
-from readroom.core.engine.grep.left import hidden_in
+from readroom.core.engine.grep.left import hidden_in, shown_in
 from readroom.core.engine.grep.page import Collects, cut_columns
 from readroom.core.engine.grep.references.rows import Collector, Row
 from readroom.core.engine.services import Job
@@ -161,7 +161,7 @@ def _page(request: GrepRequest, cursor: UsesCursor, result: GrepResult, found: C
     return replace(
         result,
         request=request,
-        files=files,
+        files=shown_in(files),
         shown=len(rows),
         complete=following is None and result.complete,
         reason=None if following is None and result.complete else reason,
