@@ -159,6 +159,7 @@ class Left:
         unread: Files that were skipped because they are binary, by their real names, with their beginnings.
         too_wide: Files that were skipped because they are large and UTF-16 or UTF-32.
         as_bytes: Files that were searched as if they were UTF-8, because they are large.
+        mixed: Files that hold text in another encoding than their own, which was not searched.
         too_far: Files that were skipped because all of each would have to be fetched.
         unnamed: How much was seen that no path leads to.
         linked: Files with a match that have several names, and how many.
@@ -180,6 +181,7 @@ class Left:
         self.unread: dict[WorkPath, bytes] = {}
         self.too_wide: list[str] = []
         self.as_bytes: list[str] = []
+        self.mixed: list[str] = []
         self.too_far: list[str] = []
         self.unnamed = 0
         self.linked: dict[WorkPath, int] = {}
@@ -296,6 +298,10 @@ class Left:
             named = first_of([*dict.fromkeys(self.as_bytes)], NAMED)
             why = "too large to be searched in an encoding other than UTF-8, so only ASCII text was found"
             yield Warn("searched_as_bytes", f"{named}: {why}; read_file reads them")
+        if self.mixed:
+            named = first_of([*dict.fromkeys(self.mixed)], NAMED)
+            why = "text in two encodings, one of them UTF-16; only that in the first was searched"
+            yield Warn("mixed_encodings", f"{named}: {why}, read_file shows the rest")
         if self._symbols is not None and self._symbols.gave_up:
             yield Warn("no_symbols", "not enough time to name the symbols in all files")
         yield from hidden_in(files)
