@@ -181,7 +181,7 @@ class Searcher:
         return binary
 
     def _note_mixed(self, file: Opened, data: bytes) -> None:
-        """Record a file with text in another encoding than its own, which a search of its text does not find."""
+        """Record a file with text in another encoding than its own, which its search does not find."""
         if (file.encoding.unit > 1 or not file.foreign) and holds_other(data, file.encoding):
             self._left.mixed.append(file.source.real)
 
