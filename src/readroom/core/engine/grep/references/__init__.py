@@ -119,7 +119,10 @@ def _outer(asked: GrepRequest, inner: Request) -> Request:
             for name in ("pattern", "fixed", "output", "kinds", "sort", "limit", "symbols")
         },
         cursor=None,
+        documents=False,  # names are told apart in code alone
     )
+    if "archives" in whole.include:
+        whole = replace(whole, sort=None)
     if inner.cursor is None:
         return whole
     return replace(whole, cursor=write_uses_cursor(whole, UsesCursor(inner.cursor.partition(".")[2])))
@@ -182,7 +185,10 @@ def _files(rows: Sequence[Row], *, by_path: bool) -> list[GrepFile]:
 
 
 def _meant(item: Omission, asked: GrepRequest) -> Omission:
-    return item if item.request is None else replace(item, request=_outer(asked, item.request))
+    if item.request is None:
+        return item
+    request = _outer(asked, item.request)
+    return replace(item, request=None if request == replace(asked, cursor=None) else request)
 
 
 def _unparsed(found: Collector) -> Iterator[Warn]:
