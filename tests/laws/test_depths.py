@@ -11,8 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from msgspec.structs import replace
+
 from readroom import Reply, Workspace
+from readroom.core import config
 from readroom.core.limits import LIST_MAX_DEPTH, MAX_PATH_DEPTH
+from readroom.core.values.commands import Confinement
+from tests.core.sandbox.cells import in_each_confinement
 from tests.each import each
 
 DEPTHS = (1, LIST_MAX_DEPTH - 1, LIST_MAX_DEPTH, LIST_MAX_DEPTH + 1, MAX_PATH_DEPTH - 1, MAX_PATH_DEPTH, 1400)
@@ -84,3 +89,15 @@ def test_a_file_at_any_depth_is_found_or_named_as_left_out(depth: int) -> None:
             else:
                 said = "not searched" in text or "not looked into" in text or "more than" in text
                 assert said or "needle.txt" in text, (tool, arguments, text[-300:])
+
+
+@in_each_confinement
+def test_a_command_runs_beside_folders_of_any_depth(confinement: Confinement) -> None:
+    for depth in (MAX_PATH_DEPTH - 2, MAX_PATH_DEPTH, 1400):
+        with nested(depth) as top:
+            found = config.load(config.open_store(top), allow_commands=True)
+            commands = replace(found.commands, confinement=confinement)
+            with Workspace(top, settings=replace(found, commands=commands)) as workspace:
+                reply = workspace.call("run_command", {"command": "ls"})
+                assert not reply.is_error, reply.text
+                assert "dd" in reply.text
