@@ -244,6 +244,11 @@ class Unsearched:
         return f"{count} {_first_of(names, self._folder)}"
 
 
+CUT_SHORT = "cut short, so members may be missing"
+UNUSABLE = "members that no path leads to, not searched"
+"""What a search of an archive may have missed."""
+
+
 def _first_of(names: Collection[str], folder: WorkPath = ROOT) -> str:
     first = [join_below(folder, name) for name in sorted(names, key=path_key)[:_NAMED]]
     dots = ", …" if len(names) > _NAMED else ""

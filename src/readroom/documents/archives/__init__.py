@@ -14,6 +14,7 @@ May be touched: with a security review: `Archives` and `store` apply the policy 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import closing
 from typing import TypeAlias, final
 
@@ -24,6 +25,7 @@ from readroom.core.deadline import Deadline
 from readroom.core.engine.read.classify import AsBytes, classify
 from readroom.core.engine.services import Act, Job, Services
 from readroom.core.engine.suggest import with_near_names, with_note
+from readroom.core.engine.unsearched import CUT_SHORT, UNUSABLE
 from readroom.core.formats.compressed import MAGIC_BYTES, by_magic
 from readroom.core.formats.kinds import is_archive_name
 from readroom.core.limits import HEAD_BYTES as SAMPLE_BYTES
@@ -150,7 +152,17 @@ def _performed(services: Services, job: Job[values.Request], act: Act) -> values
     if isinstance(result, values.ListResult):
         notes = _about(inner, inner.store.origin, path)
         return replace(result, warnings=(*result.warnings, *notes))
+    if isinstance(result, (values.GrepResult, values.FindResult)):
+        return replace(result, warnings=[*result.warnings, *_missed(inner.store.origin)])
     return result
+
+
+def _missed(origin: Origin) -> Iterator[values.Warn]:
+    """What a search of an archive may have missed, as searches of the folder around it say."""
+    if origin.container.is_cut:
+        yield values.Warn("unreadable", f"{quote(origin.path)}: {CUT_SHORT}")
+    if origin.container.left_out_count:
+        yield values.Warn("unnamed", f"{quote(origin.path)}: {UNUSABLE}")
 
 
 def _require_outside(services: Services, request: values.Request, deadline: Deadline) -> None:

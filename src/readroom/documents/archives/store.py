@@ -227,6 +227,11 @@ class MemberStore(Struct, dict=True):
     _outer: list[Guard] = field(default_factory=list)
 
     @property
+    def left_out(self) -> int:
+        """How many members have names that no path leads to."""
+        return self.origin.container.left_out_count
+
+    @property
     def name(self) -> str:
         """The archive."""
         return self.origin.path

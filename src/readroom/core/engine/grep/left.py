@@ -16,7 +16,7 @@ from readroom.core.engine.cursors import path_key, write_grep_cursor
 from readroom.core.engine.grep.lines import form_of, shown
 from readroom.core.engine.grep.page import Reached, Symbols, part_of, row_of
 from readroom.core.engine.scope import join_below
-from readroom.core.engine.unsearched import Unsearched
+from readroom.core.engine.unsearched import CUT_SHORT, UNUSABLE, Unsearched
 from readroom.core.errors import Binary, ReadroomError
 from readroom.core.formats.kinds import is_searched, stored_lines_note
 from readroom.core.limits import GREP_MAX_TIMEOUT_S, MAX_OMITTED, MAX_WARNINGS
@@ -156,6 +156,7 @@ class Left:
         names: Files that a search below a folder left out.
         unreadable: Files and folders, relative, that could not be opened.
         cut: Archives, relative, some members of which may be missing.
+        unusable: Archives, relative, with members that no path leads to.
         unread: Files that were skipped because they are binary, by their real names, with their beginnings.
         too_wide: Files that were skipped because they are large and UTF-16 or UTF-32.
         as_bytes: Files that were searched as if they were UTF-8, because they are large.
@@ -178,6 +179,7 @@ class Left:
         self.names: Unsearched | None = None
         self.unreadable: list[str] = []
         self.cut: list[str] = []
+        self.unusable: list[str] = []
         self.unread: dict[WorkPath, bytes] = {}
         self.too_wide: list[str] = []
         self.as_bytes: list[str] = []
@@ -193,13 +195,17 @@ class Left:
         """Forget everything recorded so far, because the search starts over."""
         self.unreadable.clear()
         self.cut.clear()
+        self.unusable.clear()
         self.compressed.clear()
         self.remarks[:] = [why]
 
-    def noted(self, unreadable: Sequence[str], cut: Sequence[str], unnamed: int) -> None:
+    def noted(
+        self, unreadable: Sequence[str], cut: Sequence[str], unusable: Sequence[str], unnamed: int
+    ) -> None:
         """Record what the finders saw: files and archives, relative, and how many keys no path leads to."""
         self.unreadable += sorted(set(unreadable).difference(self.unreadable))
         self.cut += cut
+        self.unusable += unusable
         self.unnamed = max(self.unnamed, unnamed)
 
     def text(self, relative: str, searched: int | None, size: int | None, line: int) -> None:
@@ -281,7 +287,11 @@ class Left:
         if self.cut:
             top = WorkPath(self._request.path)
             whole = [join_below(top, name) for name in sorted({*self.cut}, key=path_key)]
-            yield Warn("unreadable", f"{first_of(whole, NAMED)}: cut short, so members may be missing")
+            yield Warn("unreadable", f"{first_of(whole, NAMED)}: {CUT_SHORT}")
+        if self.unusable:
+            top = WorkPath(self._request.path)
+            whole = [join_below(top, name) for name in sorted({*self.unusable}, key=path_key)]
+            yield Warn("unnamed", f"{first_of(whole, NAMED)}: {UNUSABLE}")
         cells = next(filter(None, (stored_lines_note(file.path) for file in files)), None)
         if cells is not None and not self._request.documents and self._request.output == "content":
             yield Warn("notebook", cells)
