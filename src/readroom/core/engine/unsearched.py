@@ -246,7 +246,7 @@ class Unsearched:
 
 CUT_SHORT = "cut short, so members may be missing"
 UNUSABLE = "members that no path leads to, not searched"
-"""What a search of an archive may have missed."""
+"""Clauses about members that a search of an archive misses."""
 
 
 def _first_of(names: Collection[str], folder: WorkPath = ROOT) -> str:

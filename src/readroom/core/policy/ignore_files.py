@@ -284,7 +284,7 @@ _EDGES = re.compile(
 def _without_edges(text: str) -> str:
     """A pattern without what cannot be seen at the ends of its names; empty if it then denies nothing.
 
-    An indent, or a blank that an editor or a web page put behind a name, is a part of the name to git.
+    An indent, or a blank that an editor or a web page put after a name, is a part of the name to git.
     Denying both readings cannot open what the line was meant to close.
     """
     if text.startswith("!"):

@@ -136,7 +136,7 @@ LATE_LITERALS = (
 )
 """Bytes in every file that `late_flags` finds and that need not contain a NUL, and in every PDF; searching
 for them too costs a few hundredths. Compressed files have their first bytes, ISO-2022-JP an escape. The last
-are what rg makes of a line end in UTF-8 behind UTF-16, or of an odd byte there: U+0Axx, U+0D0A, U+FFFD."""
+are what rg makes of a line end in UTF-8 after UTF-16, or of an odd byte there: U+0Axx, U+0D0A, U+FFFD."""
 
 
 def tree_flags(

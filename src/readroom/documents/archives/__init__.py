@@ -14,7 +14,6 @@ May be touched: with a security review: `Archives` and `store` apply the policy 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
 from typing import TypeAlias, final
 
@@ -153,16 +152,17 @@ def _performed(services: Services, job: Job[values.Request], act: Act) -> values
         notes = _about(inner, inner.store.origin, path)
         return replace(result, warnings=(*result.warnings, *notes))
     if isinstance(result, (values.GrepResult, values.FindResult)):
-        return replace(result, warnings=[*result.warnings, *_missed(inner.store.origin)])
+        missed = [
+            values.Warn("unreadable", f"{quote(inner.store.name)}: {why}") for why in inner.store.missed
+        ]
+        return replace(result, warnings=[*result.warnings, *missed])
     return result
 
 
-def _missed(origin: Origin) -> Iterator[values.Warn]:
-    """What a search of an archive may have missed, as searches of the folder around it say."""
-    if origin.container.is_cut:
-        yield values.Warn("unreadable", f"{quote(origin.path)}: {CUT_SHORT}")
-    if origin.container.left_out_count:
-        yield values.Warn("unnamed", f"{quote(origin.path)}: {UNUSABLE}")
+def _missed(container: Container) -> tuple[str, ...]:
+    """Clauses about members that no search of an archive finds."""
+    cut = (CUT_SHORT,) if container.is_cut else ()
+    return (*cut, UNUSABLE) if container.left_out_count else cut
 
 
 def _require_outside(services: Services, request: values.Request, deadline: Deadline) -> None:
@@ -304,7 +304,7 @@ class Archives:
             if depth >= CONTAINER_NESTING:
                 problem = f"it is nested in {depth} other archives, more than are opened"
                 raise errors.BadDocument(path, origin.container.form, problem, "Ask the user to unpack it.")
-            store = MemberStore(origin, self._contents, deadline, is_cut=origin.container.is_cut)
+            store = MemberStore(origin, self._contents, deadline, missed=_missed(origin.container))
             rules = guard.rules_at(path)
             # The results of an archive already name members, also those of archives inside it.
             within = rules if isinstance(guard.store, MemberStore) else inside(rules)

@@ -223,13 +223,8 @@ class MemberStore(Struct, dict=True):
     promises: Promises = MEMBERS
     folder: None = None
     roots: tuple[str, ...] = ()
-    is_cut: bool = False  # members may be missing
+    missed: tuple[str, ...] = ()  # clauses about members that no search finds
     _outer: list[Guard] = field(default_factory=list)
-
-    @property
-    def left_out(self) -> int:
-        """How many members have names that no path leads to."""
-        return self.origin.container.left_out_count
 
     @property
     def name(self) -> str:

@@ -21,7 +21,7 @@ from readroom.core.engine.find.document import DocumentText, RanksDocuments
 from readroom.core.engine.find.kept import KeptTexts, KnownText, as_document
 from readroom.core.engine.find.opening import Opener, encoding_of, is_packed
 from readroom.core.engine.scope import Scope, join_below
-from readroom.core.engine.unsearched import CUT_SHORT, UNUSABLE, Unsearched
+from readroom.core.engine.unsearched import Unsearched
 from readroom.core.formats.kinds import UNKNOWN, is_archive_name, is_searched, sniff
 from readroom.core.limits import HEAD_BYTES
 from readroom.core.limits.find import FIND_FILE_BYTES
@@ -228,10 +228,8 @@ class Survey:
                 self._note(real, error)
                 return
             if inside is not None:
-                if getattr(inside[0].store, "is_cut", False):
-                    self.seen.unreadable.append(f"{quote(real)} is {CUT_SHORT}")
-                if getattr(inside[0].store, "left_out", 0):
-                    self.seen.unreadable.append(f"{quote(real)}: {UNUSABLE}")
+                missed: tuple[str, ...] = getattr(inside[0].store, "missed", ())
+                self.seen.unreadable += [f"{quote(real)}: {why}" for why in missed]
                 self._folder(path, inside[1], inside[0])
 
     def _check(self, path: str) -> None:

@@ -291,7 +291,7 @@ class Left:
         if self.unusable:
             top = WorkPath(self._request.path)
             whole = [join_below(top, name) for name in sorted({*self.unusable}, key=path_key)]
-            yield Warn("unnamed", f"{first_of(whole, NAMED)}: {UNUSABLE}")
+            yield Warn("unreadable", f"{first_of(whole, NAMED)}: {UNUSABLE}")
         cells = next(filter(None, (stored_lines_note(file.path) for file in files)), None)
         if cells is not None and not self._request.documents and self._request.output == "content":
             yield Warn("notebook", cells)

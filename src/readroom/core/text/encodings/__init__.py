@@ -312,7 +312,7 @@ _GLUED_WIDE = re.compile(rb"(?:[\t\n\r\x20-\x7e]\x00){8}|(?:\x00[\t\n\r\x20-\x7e
 
 
 def holds_other(data: bytes, encoding: Encoding) -> bool:
-    """Whether text in UTF-8 stands in the bytes of one in UTF-16, or the other way round."""
+    """Whether the bytes of text in UTF-16 hold text in UTF-8, or the other way round."""
     if encoding.unit > 1:
         return _GLUED.search(data) is not None
     return b"\0" in data and _GLUED_WIDE.search(data) is not None
