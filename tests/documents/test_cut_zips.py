@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import struct
+import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -274,3 +275,38 @@ def test_a_word_document_that_is_cut_is_read_as_far_as_it_is_there() -> None:
     assert "[Not read: the end of its archive is missing or damaged; what is there is recovered" in read.text
     assert "recovered from headers, unproven" in listed.text
     assert refused.is_error
+
+
+def unusable() -> dict[str, bytes]:
+    """Archives with a member that no path leads to: outside, or deeper than a path may be."""
+    made = {}
+    for name, member in {"above": "../b.txt", "deep": "d/" * 300 + "b.txt"}.items():
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as archive:
+            archive.writestr("a.txt", "words\n")
+            archive.writestr(member, "words\n")
+        made[f"{name}.zip"] = packed.getvalue()
+        taped = io.BytesIO()
+        with tarfile.open(fileobj=taped, mode="w") as tape:
+            for path in ("a.txt", member):
+                info = tarfile.TarInfo(path)
+                info.size = len(b"words\n")
+                tape.addfile(info, io.BytesIO(b"words\n"))
+        made[f"{name}.tar"] = taped.getvalue()
+    return made
+
+
+@each("name", ["cut.zip", *unusable()])
+def test_every_search_of_an_archive_says_what_it_may_have_missed(name: str) -> None:
+    data = zipped()
+    files = {"cut.zip": data[: directory(data)], "whole.zip": data, **unusable()}
+    said = "members may be missing" if name == "cut.zip" else "members that no path leads to"
+    with Workspace(MemoryStore({name: files[name], "whole.zip": data})) as workspace:
+        for tool, asked in (("grep_files", {"pattern": "words"}), ("find_relevant", {"query": "words"})):
+            for where in ({"include": ["archives"]}, {"path": name}, {"path": f"{name}!"}):
+                reply = workspace.call(tool, {**asked, **where})
+                assert f"{name}: " in reply.text, (tool, where, reply.text)
+                assert said in reply.text, (tool, where, reply.text)
+            whole = workspace.call(tool, {**asked, "path": "whole.zip"})
+            assert "missing" not in whole.text
+            assert "no path leads" not in whole.text

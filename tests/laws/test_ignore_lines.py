@@ -48,6 +48,9 @@ ODD = (
 )
 """Texts that may follow a pattern, or separate two."""
 
+UNSEEN = ("", " ", "  ", "\t", "\xa0", "\u202f", "\u3000", "\u200b", "\u200d", "\u2060", "\ufeff", "\xad")
+"""What cannot be seen at the ends of a name, as an editor or a web page may leave it there."""
+
 own = pytest.mark.parametrize("name", [".readroomignore", ".kilocodeignore"])
 
 
@@ -74,15 +77,23 @@ def usable(store: MemoryStore, name: str) -> Guard | None:
     odd=st.lists(st.sampled_from(ODD), min_size=4, max_size=4),
     encoding=st.sampled_from([*ENCODINGS]),
     marked=st.booleans(),
+    unseen=st.tuples(st.sampled_from(UNSEEN), st.sampled_from(UNSEEN)),
 )
-@example(["private"], ["\r\n"] * 4, [""] * 4, "utf-16-le", True)
-@example(["private"], ["\n"] * 4, ["\0"] * 4, "utf-8", False)
-@example(["x", "private"], ["\r"] * 4, [""] * 4, "utf-8", False)
+@example(["private"], ["\r\n"] * 4, [""] * 4, "utf-16-le", True, ("", ""))
+@example(["private"], ["\n"] * 4, ["\0"] * 4, "utf-8", False, ("", ""))
+@example(["x", "private"], ["\r"] * 4, [""] * 4, "utf-8", False, ("", ""))
 def test_every_line_of_an_ignore_file_denies_or_closes(
-    name: str, names: list[str], ends: list[str], odd: list[str], encoding: str, marked: bool
+    name: str,
+    names: list[str],
+    ends: list[str],
+    odd: list[str],
+    encoding: str,
+    marked: bool,
+    unseen: tuple[str, str],
 ) -> None:
     rows = zip(names, odd, ends, strict=False)
-    text = "".join(f"/{folder}/{more}{end}" for folder, more, end in rows)
+    before, after = unseen
+    text = "".join(f"{before}/{folder}{after}/{more}{end}" for folder, more, end in rows)
     data = (ENCODINGS[encoding] if marked else b"") + text.encode(encoding)
     store = MemoryStore()
     for folder in NAMES:
@@ -92,6 +103,20 @@ def test_every_line_of_an_ignore_file_denies_or_closes(
     if guard is None:
         return
     for folder in names:
+        with pytest.raises(Denied):
+            guard.open(f"{folder}/a.txt")
+
+
+@own
+@each("unseen", [one for one in UNSEEN if one not in ("", "\t")])  # a tab behind a name closes
+def test_a_name_is_denied_with_and_without_what_cannot_be_seen(name: str, unseen: str) -> None:
+    store = MemoryStore()
+    for folder in ("private", f"private{unseen}", f"{unseen}private", "open"):
+        store.put(f"{folder}/a.txt", b"secret")
+    store.put(name, f"private{unseen}\n{unseen}private/\n  # words\n".encode())
+    guard = Guard(store)
+    guard.open("open/a.txt").close()
+    for folder in ("private", f"{unseen}private"):
         with pytest.raises(Denied):
             guard.open(f"{folder}/a.txt")
 

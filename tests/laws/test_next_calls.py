@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from readroom.core.config import open_store
 from readroom.core.contracts import NAMES
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.values import GrepRequest, ListRequest, ReadRequest, Request
@@ -33,3 +40,44 @@ def test_a_call_that_continues_differs_from_the_one_before(name: str, kind: str)
                 return
             assert (following["tool"], following["arguments"]) != (call.tool, call.arguments)
             call = type(call)(following["tool"], following["arguments"])
+
+
+LEFT_OUT = {
+    "a.py": b"def needle():\n    pass\n",
+    ".hidden/b.py": b"needle()\n",
+    "c.bin": b"\x00\x01\x02" * 9_000,
+    "d.ipynb": b'{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}',
+    "e.tar.gz": gzip.compress(b"\x00" * 512),
+    "f.log.gz": gzip.compress(b"needle\n"),
+}
+SEARCHES: dict[str, dict[str, object]] = {
+    "plain": {},
+    "newest first": {"sort": "mtime"},
+    "best first": {"sort": "relevance"},
+    "references": {"output": "references"},
+    "references, newest first": {"output": "references", "sort": "path"},
+    "counts, newest first": {"output": "count", "sort": "mtime"},
+    "calls": {"kinds": ["call"]},
+    "some included": {"include": ["binary"], "sort": "mtime"},
+}
+
+
+@each("asked", SEARCHES)
+def test_the_same_call_with_what_was_left_out_works(asked: str) -> None:
+    arguments = {"pattern": "needle", **SEARCHES[asked]}
+    with TemporaryDirectory() as folder:
+        for name, data in LEFT_OUT.items():
+            Path(folder, name).parent.mkdir(exist_ok=True)
+            Path(folder, name).write_bytes(data)
+        with Workspace(open_store(folder)) as workspace:
+            reply = workspace.call("grep_files", arguments)
+            assert not reply.is_error, reply.text
+            said = re.search(r"the same call with (.*?)(?: and without (.*?))?\.\]", reply.text)
+            assert said is not None, reply.text
+            pairs = re.findall(r"(\w+)=(\[.*?\]|\S+)", said[1])
+            again = {name: json.loads(value) for name, value in pairs}
+            gone = (said[2] or "").split(", ")
+            kept = {name: value for name, value in arguments.items() if name not in gone}
+            following = workspace.call("grep_files", {**kept, **again})
+            assert not following.is_error, (reply.text, following.text)
+            assert ".hidden/b.py" in following.text

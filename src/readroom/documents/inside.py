@@ -219,6 +219,7 @@ class ArchiveSearch:
         self._opened: list[tuple[str, Guard]] = []
         self._broken: list[str] = []
         self._cut: list[str] = []
+        self._noted = Noted()
 
     def holds(self, path: WorkPath) -> bool:
         return bool(self._opened) and path.startswith(self._opened[0][0])
@@ -227,7 +228,7 @@ class ArchiveSearch:
         return next(guard for top, guard in reversed(self._opened) if path.startswith(top)).open(path)
 
     def added_to(self, rounds: Rounds, top: Folder, scope: Scope) -> Rounds:
-        self._broken, self._cut = rounds.noted.unreadable, rounds.noted.cut
+        self._broken, self._cut, self._noted = rounds.noted.unreadable, rounds.noted.cut, rounds.noted
         request = replace(self._request, glob=(), type=None)
         wider = Scope(self._guard, request, top.real, None)
         every = Walked(self._guard, top, wider, self._deadline, rounds.noted)
@@ -250,6 +251,8 @@ class ArchiveSearch:
             container = inner.store.origin.container
             if container.is_cut:
                 self._cut.append(archive)
+            if container.left_out_count:
+                self._noted.unusable.append(archive)
             names = [name for name, member in container.members.items() if member.kind == "file"]
             nested = (name + BORDER for name in names if is_archive_name(name))
             names += [name for name in nested if name not in container.folders]

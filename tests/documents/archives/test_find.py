@@ -80,7 +80,7 @@ def test_a_damaged_archive_is_named_and_the_rest_is_ranked() -> None:
     assert sorted(path for path, *_ in passages(reply)) == ["a.zip!/x.py", "b.py"]
     (warning,) = fact(reply, "warnings")
     assert warning["code"] == "unreadable"
-    assert "a.zip is cut short, so members may be missing" in warning["detail"]
+    assert "a.zip: cut short, so members may be missing" in warning["detail"]
 
 
 @pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])

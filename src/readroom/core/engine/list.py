@@ -191,9 +191,10 @@ class _Listing:
         if self._globs.takes_all:
             return run.names
         takes, kinds, folder = self._globs.takes, run.kinds, EntryKind.FOLDER
-        if self._globs.any_depth and run.prefix.count("/") + 1 == self._depth:
+        deeper = self._globs.any_depth or self._globs.levels is None
+        if deeper and run.prefix.count("/") + 1 == self._depth:
             below = [run.prefix + name for name in run.names if kinds.get(name) is folder]
-            self._shut += filter(self._globs.enters, below)
+            self._shut += filter(self._enters, below)
         return [name for name in run.names if takes(run.prefix + name, folder=kinds.get(name) is folder)]
 
     def _is_file(self, run: Run, name: str) -> bool:
@@ -333,13 +334,21 @@ class _Listing:
         """The last page, with the folders in which the globs were not looked for, and how they were read."""
         omitted, warnings = list(result.omitted), list(result.warnings)
         if self._shut:
-            names = first_of(sorted(self._shut, key=path_key), _NAMED_CLOSED)
-            warnings.append(Warn("not_looked_into", names))
-            request = replace(self._request, depth=LIST_MAX_DEPTH, cursor=None)
-            omitted.append(Omission("folders", 1, len(self._shut), "depth", request=request))
+            shut = sorted(self._shut, key=path_key)
+            warnings.append(Warn("not_looked_into", first_of(shut, _NAMED_CLOSED)))
+            omitted.append(Omission("folders", 1, len(shut), "depth", request=self._below(shut[0])))
         if not self._total:
             warnings += reading_of(self._guard, self._request.path, self._request.glob)
         return replace(result, omitted=omitted, warnings=warnings)
+
+    def _below(self, shut: str) -> ListRequest:
+        """The listing that looks into a folder below the depth of this one."""
+        if self._depth < LIST_MAX_DEPTH:
+            return replace(self._request, depth=LIST_MAX_DEPTH, cursor=None)
+        path = join(WorkPath(self._request.path), shut)
+        # Other globs are about the folder that this call names.
+        same = all("/" not in glob or glob.startswith(("**/", "!**/")) for glob in self._request.glob)
+        return replace(self._request, path=path, glob=self._request.glob if same else (), cursor=None)
 
     def _after_entry(self, last: ListEntry, after: int) -> ListRequest:
         if self._request.skip is not None:

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from readroom.core.engine.cursors import path_key
 from readroom.core.errors import ReadroomError
+from readroom.core.limits import MAX_PATH_DEPTH
 from readroom.core.paths import ROOT, WorkPath, join, parts
 from readroom.core.policy.guard import Guard
 from readroom.core.policy.ignore_files import IgnoreTree
@@ -50,6 +51,7 @@ class Scope:
     Attributes:
         sees_hidden: Whether any hidden file is asked for.
         sees_ignored: Whether ignored files are.
+        too_deep: The first folder that was not entered because no path can name what is in it.
     """
 
     def __init__(
@@ -75,12 +77,17 @@ class Scope:
         self.sees_ignored = "ignored" in request.include
         self._ignores = None if "ignored" in request.include else IgnoreTree(guard, top)
         self._entered: dict[str, bool] = {"": True}
+        self._levels = MAX_PATH_DEPTH - len(parts(top))
+        self.too_deep: str | None = None
         self._taken_whole: dict[str, bool] = {"": False}
 
     def enters(self, folder: str) -> bool:
         """Whether files below a folder may be asked for; checks the folders above it, too."""
         known = self._entered.get(folder)
         if known is None:
+            if folder.count("/") + 1 >= self._levels:
+                self.too_deep = self.too_deep or "/".join(folder.split("/")[: self._levels])
+                return False
             above, _, name = folder.rpartition("/")
             known = (
                 self.enters(above) and self._sees(folder, name, folder=True) and self._globs.enters(folder)

@@ -20,7 +20,7 @@ from readroom.core.engine.scope import Scope, is_hidden, join_below
 from readroom.core.engine.walk import Walk
 from readroom.core.errors import Cancelled, ReadroomError
 from readroom.core.formats.kinds import is_archive_name, is_searched, searched_as
-from readroom.core.limits import LIST_MAX_DEPTH
+from readroom.core.limits import LIST_MAX_DEPTH, MAX_PATH_DEPTH
 from readroom.core.paths import ROOT, WorkPath
 from readroom.core.policy.guard import Guard
 from readroom.core.quoting import first_of, shortened
@@ -224,7 +224,10 @@ class Unsearched:
         return sum(map(len, self._names.values())) if self.counted else 0
 
     def warnings(self, compressed: Collection[WorkPath] = ()) -> Iterator[Warn]:
-        """A warning about the files left out, with compressed files in the same sentence."""
+        """Warnings about the files left out, with compressed files in the same sentence."""
+        if self._scope.too_deep is not None:
+            named = shortened(join_below(self._folder, self._scope.too_deep), _NAME_BYTES)
+            yield Warn("too_deep", f"{named}: not searched; a path has at most {MAX_PATH_DEPTH} parts")
         if self.total:
             said = [self._counted(kind) for kind in self.kinds]
             if compressed:
@@ -239,6 +242,11 @@ class Unsearched:
         names = self._names[kind]
         count = f"{len(names):,}{'' if self.whole else '+'} {_WORDS[kind][len(names) > 1]}"
         return f"{count} {_first_of(names, self._folder)}"
+
+
+CUT_SHORT = "cut short, so members may be missing"
+UNUSABLE = "members that no path leads to, not searched"
+"""Clauses about members that a search of an archive misses."""
 
 
 def _first_of(names: Collection[str], folder: WorkPath = ROOT) -> str:

@@ -12,6 +12,7 @@ consulted.
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Container, Sequence, Set
 from typing import Protocol, final
 
@@ -267,11 +268,29 @@ def _parsed(data: bytes, name: WorkPath) -> Denials:
         except UnusablePattern:
             problem = f"{pattern.text!r} is not a pattern that can match a name"
             raise BadConfig(name, f"line {pattern.number}", problem, _ADVICE) from None
-        rules.append(Rule(pattern.text, f"{name}:{pattern.number}", _FILE_REASON))
+        texts = dict.fromkeys((pattern.text, _without_edges(pattern.text)))
+        rules += [Rule(text, f"{name}:{pattern.number}", _FILE_REASON) for text in texts if text]
     if name == KILO:
         # After the others, so that none of them can undo it.
         rules.append(Rule(f"/{name}", name, _ITSELF))
     return Denials(rules)
+
+
+_EDGES = re.compile(
+    r"(?:^|(?<=/))[\s\u200b-\u200f\u2060\u00ad\ufeff]+|(?<!\\)[\s\u200b-\u200f\u2060\u00ad\ufeff]+(?=/|$)"
+)
+
+
+def _without_edges(text: str) -> str:
+    """A pattern without what cannot be seen at the ends of its names; empty if it then denies nothing.
+
+    An indent, or a blank that an editor or a web page put after a name, is a part of the name to git.
+    Denying both readings cannot open what the line was meant to close.
+    """
+    if text.startswith("!"):
+        return ""
+    plain = _EDGES.sub("", text)
+    return "" if plain.startswith(("#", "!")) or not plain.strip("/") else plain
 
 
 _MARKED = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF16_LE: "utf-16",

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from readroom.core.deadline import Deadline
 from readroom.core.errors import BadConfig, Cancelled, NoPermission, NotConfined, ReadroomError, TimedOut
+from readroom.core.limits import MAX_PATH_DEPTH
 from readroom.core.paths import ROOT, WorkPath, join
 from readroom.core.policy.changes import Fixed
 from readroom.core.policy.guard import Guard
@@ -157,6 +158,8 @@ class _Walk:
 
     def folder(self, path: WorkPath) -> Access:
         """Determine the access to a folder and everything below it."""
+        if path.count("/") >= MAX_PATH_DEPTH:
+            return Access.HIDDEN  # no path of a tool leads into it
         children: list[Child] = []
         split = hides_folders = False
         try:
@@ -228,6 +231,8 @@ class _Walk:
     def _note_below(self, path: WorkPath, access: Access) -> Access:
         """Record the files with several names in a denied or protected folder, which is passed as a whole."""
         self._deadline.check()
+        if path.count("/") >= MAX_PATH_DEPTH:
+            return Access.HIDDEN  # as below: its files are not looked at for other names
         found = {access}
         try:
             with self._commands.store.open_folder(path) as opened:

@@ -132,9 +132,11 @@ def nul_flags() -> list[str]:
 LATE_LITERALS = (
     r"(?-u:\x1f\x8b\x08|\x28\xb5\x2f\xfd|\x2a\x4d\x18)",
     r"(?-u:1AY&SY|\x17\x72\x45\x38\x50\x90|\x1b\$[@B]|%PDF-)",
+    r"(?-u:\xe0\xa8|\xe0\xa9|\xe0\xb4\x8a|\xef\xbf\xbd)",
 )
 """Bytes in every file that `late_flags` finds and that need not contain a NUL, and in every PDF; searching
-for them too costs a few hundredths. Compressed files have their first bytes, ISO-2022-JP an escape."""
+for them too costs a few hundredths. Compressed files have their first bytes, ISO-2022-JP an escape. The last
+are what rg makes of a line end in UTF-8 after UTF-16, or of an odd byte there: U+0Axx, U+0D0A, U+FFFD."""
 
 
 def tree_flags(

@@ -24,6 +24,7 @@ from readroom.core.deadline import Deadline
 from readroom.core.engine.read.classify import AsBytes, classify
 from readroom.core.engine.services import Act, Job, Services
 from readroom.core.engine.suggest import with_near_names, with_note
+from readroom.core.engine.unsearched import CUT_SHORT, UNUSABLE
 from readroom.core.formats.compressed import MAGIC_BYTES, by_magic
 from readroom.core.formats.kinds import is_archive_name
 from readroom.core.limits import HEAD_BYTES as SAMPLE_BYTES
@@ -150,7 +151,18 @@ def _performed(services: Services, job: Job[values.Request], act: Act) -> values
     if isinstance(result, values.ListResult):
         notes = _about(inner, inner.store.origin, path)
         return replace(result, warnings=(*result.warnings, *notes))
+    if isinstance(result, (values.GrepResult, values.FindResult)):
+        missed = [
+            values.Warn("unreadable", f"{quote(inner.store.name)}: {why}") for why in inner.store.missed
+        ]
+        return replace(result, warnings=[*result.warnings, *missed])
     return result
+
+
+def _missed(container: Container) -> tuple[str, ...]:
+    """Clauses about members that no search of an archive finds."""
+    cut = (CUT_SHORT,) if container.is_cut else ()
+    return (*cut, UNUSABLE) if container.left_out_count else cut
 
 
 def _require_outside(services: Services, request: values.Request, deadline: Deadline) -> None:
@@ -292,7 +304,7 @@ class Archives:
             if depth >= CONTAINER_NESTING:
                 problem = f"it is nested in {depth} other archives, more than are opened"
                 raise errors.BadDocument(path, origin.container.form, problem, "Ask the user to unpack it.")
-            store = MemberStore(origin, self._contents, deadline, is_cut=origin.container.is_cut)
+            store = MemberStore(origin, self._contents, deadline, missed=_missed(origin.container))
             rules = guard.rules_at(path)
             # The results of an archive already name members, also those of archives inside it.
             within = rules if isinstance(guard.store, MemberStore) else inside(rules)

@@ -223,7 +223,7 @@ class MemberStore(Struct, dict=True):
     promises: Promises = MEMBERS
     folder: None = None
     roots: tuple[str, ...] = ()
-    is_cut: bool = False  # members may be missing
+    missed: tuple[str, ...] = ()  # clauses about members that no search finds
     _outer: list[Guard] = field(default_factory=list)
 
     @property

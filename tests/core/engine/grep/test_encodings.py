@@ -232,3 +232,50 @@ def test_pages_show_every_file_once_in_whatever_encoding(
         assert sorted(shown) == sorted((path, n) for path in each for n in range(1, each[path] + 1))
     else:
         assert sorted(path for path, _ in shown) == sorted(each)
+
+
+ADDED = b"appended in another encoding"
+
+
+def mixed() -> dict[str, bytes]:
+    """Logs in one encoding to which a program added lines in another, by what they are."""
+    long = b"a plain line\r\n" * (SMALL_FILE_BYTES // 10)
+    logs = {"small": b"a plain line\r\n" * 1000, "large": long}
+    added = {
+        f"utf-8 and {codec}, {size}": text + (ADDED.decode() + "\r\n").encode(codec) * 9
+        for codec in ("utf-16-le", "utf-16-be")
+        for size, text in logs.items()
+    }
+    for codec in ("utf-16-le", "utf-16-be"):
+        mark = "\ufeff".encode(codec)
+        for name, end in {
+            "lf, even": b"\n",
+            "lf, odd": b"!\n",
+            "crlf, even": b"\r\n",
+            "crlf, odd": b"!\r\n",
+        }.items():
+            if (codec, name) == ("utf-16-be", "lf, odd"):
+                continue  # rg sees a letter in its end, which is no reason to open a file
+            added[f"{codec} and {name}"] = mark + "a line\r\n".encode(codec) * 5 + ADDED + end
+    return added
+
+
+def test_text_in_a_second_encoding_is_not_passed_over_in_silence() -> None:
+    requests = [GrepRequest("appended", output=output) for output in ("content", "count", "files")]
+    with on_disk(mixed()) as disk:
+        for store in (disk, MemoryStore(mixed())):
+            for name in mixed():
+                for request in requests:
+                    found = search(store, replace(request, glob=(name.replace(",", "?"),)))
+                    told = [warn.detail for warn in found.warnings if warn.code == "mixed_encodings"]
+                    assert found.shown or told, (name, request.output, type(store))
+
+
+def test_a_nul_is_shown_by_its_sign_as_in_a_read() -> None:
+    data = {"a.ts": b"const key = (a) => `${a}\0${a}`;\n" + b"key\0" * 60 + b"\n"}
+    for store in (MemoryStore(data),):
+        lines = [line for file in search(store, GrepRequest("key")).files for line in file.lines]
+        assert len(lines) == 2
+        assert not any("\0" in line.text for line in lines)
+        assert "${a}\u2400${a}" in lines[0].text
+        assert any("NULL" in warn.detail for warn in search(store, GrepRequest("key")).warnings)

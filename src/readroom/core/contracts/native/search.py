@@ -254,11 +254,12 @@ def _in_brief(aside: str | Aside, asked: values.FindRequest | values.GrepRequest
     if isinstance(aside, str) or not isinstance(aside.request, type(asked)) or not spells_tools():
         return aside
     known = to_call(replace(asked, cursor=None)).arguments
-    other = {
-        name: value for name, value in to_call(aside.request).arguments.items() if known.get(name) != value
-    }
+    called = to_call(aside.request).arguments
+    other = {name: value for name, value in called.items() if known.get(name) != value}
     arguments = " ".join(f"{name}={msgspec.json.encode(value).decode()}" for name, value in other.items())
-    return f"{aside.text}: the same call with {arguments}."
+    gone = [name for name in known if name not in called]
+    without = f" and without {', '.join(gone)}" if gone else ""
+    return f"{aside.text}: the same call with {arguments}{without}."
 
 
 def _find_header(result: values.FindResult) -> str:

@@ -228,8 +228,8 @@ class Survey:
                 self._note(real, error)
                 return
             if inside is not None:
-                if getattr(inside[0].store, "is_cut", False):
-                    self.seen.unreadable.append(f"{quote(real)} is cut short, so members may be missing")
+                missed: tuple[str, ...] = getattr(inside[0].store, "missed", ())
+                self.seen.unreadable += [f"{quote(real)}: {why}" for why in missed]
                 self._folder(path, inside[1], inside[0])
 
     def _check(self, path: str) -> None:

@@ -401,7 +401,8 @@ class _Search:
             self._left.text(file.path, file.read, file.size, 0)
         if rounds.second is not None and not rounds.second.texts_known:
             self._left.remarks.insert(0, left.TEXTS_UNKNOWN)
-        self._left.noted(rounds.noted.unreadable, rounds.noted.cut, rounds.noted.unnamed)
+        noted = rounds.noted
+        self._left.noted(noted.unreadable, noted.cut, noted.unusable, noted.unnamed)
 
     # --- the result ---------------------------------------------------------------------------
 
@@ -415,7 +416,7 @@ class _Search:
             following = replace(self._request, cursor=write_grep_cursor(self._request, *last))
         return GrepResult(
             request=self._request,
-            files=page.files,
+            files=left.shown_in(page.files),
             shown=page.shown,
             complete=page.full is None and not unfinished,
             reason=page.full or ("unfinished" if unfinished else None),

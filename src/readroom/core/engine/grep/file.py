@@ -53,7 +53,7 @@ from readroom.core.search.prefilter import superset
 from readroom.core.session.expansions import ExpandedSource
 from readroom.core.session.index_cache import IndexCache
 from readroom.core.stores.base import Source, is_far
-from readroom.core.text.encodings import UTF8, by_bom, detect, is_wide_unmarked, to_utf8
+from readroom.core.text.encodings import UTF8, by_bom, detect, holds_other, is_wide_unmarked, to_utf8
 from readroom.core.text.encodings.detect import is_journal
 from readroom.core.values import GrepRequest, Warn
 
@@ -154,11 +154,10 @@ class Searcher:
     def count(self, file: Opened) -> int:
         """How many lines of a file match."""
         if self._stays_in_file(file) and not self._request.multiline and not file.foreign:
-            return (
-                0
-                if self._is_binary(file, file.head)
-                else count_of_source(file.source, self._request, file.deadline)
-            )
+            if self._is_binary(file, file.head):
+                return 0
+            self._note_mixed(file, self._end(file))
+            return count_of_source(file.source, self._request, file.deadline)
         searched = self.search(file)
         return 0 if searched is None else sum(1 for _ in searched.hits)
 
@@ -181,8 +180,19 @@ class Searcher:
             self._left.unread[file.source.real] = file.head
         return binary
 
+    def _note_mixed(self, file: Opened, data: bytes) -> None:
+        """Record a file with text in another encoding than its own, which its search does not find."""
+        if (file.encoding.unit > 1 or not file.foreign) and holds_other(data, file.encoding):
+            self._left.mixed.append(file.source.real)
+
+    def _end(self, file: Opened) -> bytes:
+        """The last bytes of a large file, where text was added."""
+        return file.source.read_at(max(0, file.source.size - BLOCK_BYTES), BLOCK_BYTES)
+
     def _small(self, file: Opened) -> Searched | None:
         text = file.text(keep_cr=self._pattern.keeps_cr)
+        wide = file.encoding.unit > 1
+        self._note_mixed(file, file.source.read_at(0, file.source.size) if wide else text)
         if file.encoding.unit > 1 and self._is_binary(file, text):
             return None
         encoding = file.encoding if file.foreign and file.too_large else UTF8
@@ -197,6 +207,7 @@ class Searcher:
     def _by_program(self, file: Opened, after: int) -> Searched:
         source = file.source
         text = Text(source, file.encoding, file.deadline)
+        self._note_mixed(file, self._end(file))
         mark = len(codecs.BOM_UTF8) if file.head.startswith(codecs.BOM_UTF8) else 0
         hits = lines_of_source(source, self._request, file.deadline, self._across_line_ends(), after)
         moved = (replace(hit, start=hit.start + mark) for hit in hits)

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from readroom.core.deadline import Deadline
 from readroom.core.engine.cursors import path_key, write_grep_cursor
-from readroom.core.engine.grep.lines import form_of
+from readroom.core.engine.grep.lines import form_of, shown
 from readroom.core.engine.grep.page import Reached, Symbols, part_of, row_of
 from readroom.core.engine.scope import join_below
-from readroom.core.engine.unsearched import Unsearched
+from readroom.core.engine.unsearched import CUT_SHORT, UNUSABLE, Unsearched
 from readroom.core.errors import Binary, ReadroomError
 from readroom.core.formats.kinds import is_searched, stored_lines_note
 from readroom.core.limits import GREP_MAX_TIMEOUT_S, MAX_OMITTED, MAX_WARNINGS
@@ -156,9 +156,11 @@ class Left:
         names: Files that a search below a folder left out.
         unreadable: Files and folders, relative, that could not be opened.
         cut: Archives, relative, some members of which may be missing.
+        unusable: Archives, relative, with members that no path leads to.
         unread: Files that were skipped because they are binary, by their real names, with their beginnings.
         too_wide: Files that were skipped because they are large and UTF-16 or UTF-32.
         as_bytes: Files that were searched as if they were UTF-8, because they are large.
+        mixed: Files that hold text in another encoding than their own, which was not searched.
         too_far: Files that were skipped because all of each would have to be fetched.
         unnamed: How much was seen that no path leads to.
         linked: Files with a match that have several names, and how many.
@@ -177,9 +179,11 @@ class Left:
         self.names: Unsearched | None = None
         self.unreadable: list[str] = []
         self.cut: list[str] = []
+        self.unusable: list[str] = []
         self.unread: dict[WorkPath, bytes] = {}
         self.too_wide: list[str] = []
         self.as_bytes: list[str] = []
+        self.mixed: list[str] = []
         self.too_far: list[str] = []
         self.unnamed = 0
         self.linked: dict[WorkPath, int] = {}
@@ -191,13 +195,17 @@ class Left:
         """Forget everything recorded so far, because the search starts over."""
         self.unreadable.clear()
         self.cut.clear()
+        self.unusable.clear()
         self.compressed.clear()
         self.remarks[:] = [why]
 
-    def noted(self, unreadable: Sequence[str], cut: Sequence[str], unnamed: int) -> None:
+    def noted(
+        self, unreadable: Sequence[str], cut: Sequence[str], unusable: Sequence[str], unnamed: int
+    ) -> None:
         """Record what the finders saw: files and archives, relative, and how many keys no path leads to."""
         self.unreadable += sorted(set(unreadable).difference(self.unreadable))
         self.cut += cut
+        self.unusable += unusable
         self.unnamed = max(self.unnamed, unnamed)
 
     def text(self, relative: str, searched: int | None, size: int | None, line: int) -> None:
@@ -279,7 +287,11 @@ class Left:
         if self.cut:
             top = WorkPath(self._request.path)
             whole = [join_below(top, name) for name in sorted({*self.cut}, key=path_key)]
-            yield Warn("unreadable", f"{first_of(whole, NAMED)}: cut short, so members may be missing")
+            yield Warn("unreadable", f"{first_of(whole, NAMED)}: {CUT_SHORT}")
+        if self.unusable:
+            top = WorkPath(self._request.path)
+            whole = [join_below(top, name) for name in sorted({*self.unusable}, key=path_key)]
+            yield Warn("unreadable", f"{first_of(whole, NAMED)}: {UNUSABLE}")
         cells = next(filter(None, (stored_lines_note(file.path) for file in files)), None)
         if cells is not None and not self._request.documents and self._request.output == "content":
             yield Warn("notebook", cells)
@@ -296,6 +308,10 @@ class Left:
             named = first_of([*dict.fromkeys(self.as_bytes)], NAMED)
             why = "too large to be searched in an encoding other than UTF-8, so only ASCII text was found"
             yield Warn("searched_as_bytes", f"{named}: {why}; read_file reads them")
+        if self.mixed:
+            named = first_of([*dict.fromkeys(self.mixed)], NAMED)
+            why = "text in two encodings, one of them UTF-16; only that in the first was searched"
+            yield Warn("mixed_encodings", f"{named}: {why}, read_file shows the rest")
         if self._symbols is not None and self._symbols.gave_up:
             yield Warn("no_symbols", "not enough time to name the symbols in all files")
         yield from hidden_in(files)
@@ -348,6 +364,11 @@ def hidden_in(files: Sequence[GrepFile]) -> list[Warn]:
         for warn in hidden.scan([line.text], line.number, limit=MAX_WARNINGS, first_column=line.column)
     ]
     return hidden.first_told(warnings, MAX_WARNINGS)
+
+
+def shown_in(files: Sequence[GrepFile]) -> list[GrepFile]:
+    """The files with their lines as replies show them; their warnings are about the lines as they are."""
+    return [replace(file, lines=[*map(shown, file.lines)]) for file in files]
 
 
 def in_documents(request: GrepRequest) -> GrepRequest:

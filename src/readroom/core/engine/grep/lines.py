@@ -13,6 +13,7 @@ from typing import NamedTuple, final
 
 import stringzilla
 from msgspec import Struct
+from msgspec.structs import replace
 
 from readroom.core.deadline import Deadline
 from readroom.core.engine.grep.process import Child, failed
@@ -191,6 +192,11 @@ def _chars(text: Text, start: int, end: int) -> int:
         total += chars(piece[:size], text.encoding)
         at += size
     return total
+
+
+def shown(line: GrepLine) -> GrepLine:
+    """A line as replies show it: with a sign for each NUL."""
+    return replace(line, text=visible(line.text)) if "\0" in line.text else line
 
 
 def _decoded(data: bytes, text: Text) -> str:

@@ -22,6 +22,7 @@ from readroom.core.engine.grep.lines import (
     beginning,
     context_line,
     preview,
+    shown,
     starts_after,
     starts_before,
 )
@@ -281,8 +282,8 @@ class Page:
 
     def _cost(self, part: _FilePart, lines: Sequence[GrepLine]) -> int:
         known = part.lines
-        new = sum(self._measure.line(line) for line in lines)
-        old = sum(self._measure.line(known[line.number]) for line in lines if line.number in known)
+        new = sum(self._measure.line(shown(line)) for line in lines)
+        old = sum(self._measure.line(shown(known[line.number])) for line in lines if line.number in known)
         named = part.heading if self._measure.names_each or not part.matches else 0
         return new - old + named + self._request.options.entry_bytes
 

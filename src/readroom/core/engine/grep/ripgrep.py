@@ -61,6 +61,7 @@ class Noted(Struct):
     Attributes:
         unreadable: Files and folders, relative.
         cut: Archives that are cut short, relative.
+        unusable: Archives with members that no path leads to, relative.
         left: Files that held up the others.
         waiting: Candidates of finders that are ahead of others: the search has not passed these.
         unnamed: What was seen that no path leads to.
@@ -68,6 +69,7 @@ class Noted(Struct):
 
     unreadable: list[str] = field(default_factory=list)
     cut: list[str] = field(default_factory=list)
+    unusable: list[str] = field(default_factory=list)
     left: list[OpenFile] = field(default_factory=list)
     waiting: dict[int, str | None] = field(default_factory=dict)
     unnamed: int = 0

@@ -19,8 +19,8 @@ from typing import Protocol, final
 
 from msgspec import Struct
 
-from readroom.core.limits import RULE_CACHE_NAMES
-from readroom.core.paths import BORDER, ROOT, WorkPath, join, parent
+from readroom.core.limits import MAX_PATH_DEPTH, RULE_CACHE_NAMES
+from readroom.core.paths import BORDER, ROOT, WorkPath, ancestors, join, parent
 from readroom.core.policy.rules.defaults import DENIED, VERSION_CONTROL
 from readroom.core.policy.rules.gitignore import (
     IgnorePattern,
@@ -302,6 +302,10 @@ class Rules:
         }
 
     def _decided(self, path: WorkPath, folder: bool) -> Verdict:
+        if path.count("/") > MAX_PATH_DEPTH and parent(path) not in self._folders:
+            # rg names files that no call can: each folder is decided, and kept, before those below it.
+            for each in ancestors(path):
+                self.decide(each, folder=True)
         above = self.decide(parent(path), folder=True)
         if not above.allowed:
             return above

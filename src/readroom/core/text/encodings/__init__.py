@@ -307,6 +307,17 @@ def glued(lines: Sequence[str], encoding: Encoding) -> tuple[int, int] | None:
     return None
 
 
+_GLUED_WIDE = re.compile(rb"(?:[\t\n\r\x20-\x7e]\x00){8}|(?:\x00[\t\n\r\x20-\x7e]){8}")
+"""ASCII in UTF-16, in a text of one byte a character."""
+
+
+def holds_other(data: bytes, encoding: Encoding) -> bool:
+    """Whether the bytes of text in UTF-16 hold text in UTF-8, or the other way round."""
+    if encoding.unit > 1:
+        return _GLUED.search(data) is not None
+    return b"\0" in data and _GLUED_WIDE.search(data) is not None
+
+
 NUL_SIGN = "\u2400"
 """How a NUL is shown: programs that a reply passes through end a text at a NUL, or refuse it."""
 

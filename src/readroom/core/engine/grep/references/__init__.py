@@ -25,7 +25,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from readroom.core.engine.cursors import UsesCursor, read_uses_cursor, within_uses, write_uses_cursor
-from readroom.core.engine.grep.left import hidden_in
+from readroom.core.engine.grep.left import hidden_in, shown_in
 from readroom.core.engine.grep.page import Collects, cut_columns
 from readroom.core.engine.grep.references.rows import Collector, Row
 from readroom.core.engine.services import Job
@@ -119,7 +119,10 @@ def _outer(asked: GrepRequest, inner: Request) -> Request:
             for name in ("pattern", "fixed", "output", "kinds", "sort", "limit", "symbols")
         },
         cursor=None,
+        documents=False,  # names are told apart in code alone
     )
+    if "archives" in whole.include:
+        whole = replace(whole, sort=None)
     if inner.cursor is None:
         return whole
     return replace(whole, cursor=write_uses_cursor(whole, UsesCursor(inner.cursor.partition(".")[2])))
@@ -161,7 +164,7 @@ def _page(request: GrepRequest, cursor: UsesCursor, result: GrepResult, found: C
     return replace(
         result,
         request=request,
-        files=files,
+        files=shown_in(files),
         shown=len(rows),
         complete=following is None and result.complete,
         reason=None if following is None and result.complete else reason,
@@ -182,7 +185,10 @@ def _files(rows: Sequence[Row], *, by_path: bool) -> list[GrepFile]:
 
 
 def _meant(item: Omission, asked: GrepRequest) -> Omission:
-    return item if item.request is None else replace(item, request=_outer(asked, item.request))
+    if item.request is None:
+        return item
+    request = _outer(asked, item.request)
+    return replace(item, request=None if request == replace(asked, cursor=None) else request)
 
 
 def _unparsed(found: Collector) -> Iterator[Warn]:
