@@ -42,6 +42,8 @@ NOT_IN_RECORD = {
     ("gemini-cli/tools", "run_shell_command__m_fk_16_0"): "a script ran since the log was read",
     ("qwen-code/tools", "call_m_fk_16_0"): "a script ran since the log was read, and it may have grown",
     ("kilo/tools", "call_m_fk_16_0"): "Kilo never says how long the log is",
+    ("atif/claude-code", "toolu_01m_fk_16_0"): "a script ran since the log was read, and it may have grown",
+    ("cline/tools", "call_m_fk_16_0"): "a script ran since the log was read, and it may have grown",
     ("copilot-cli/tools", "call_m_fk_16_0"): "Copilot never says how long the log is",
     ("continue/tools", "call_m_fk_16_0"): "a script ran since the client said how long the log is",
     ("pi/tools", "call_m_fk_16_0"): "a script ran since the log was read, and it may have grown",
@@ -55,11 +57,15 @@ NOT_IN_RECORD = {
 }
 """Calls whose ranges the record does not hold."""
 
+_REMINDERS = "Claude Code sends a note of some 87 characters with each result, which Harbor leaves out"
+
 OTHER_CHARACTERS = {
+    **{("atif/claude-code", f"toolu_01m_fk_{number}_0"): _REMINDERS for number in range(18)},
     (
         "qwen-code/mixed",
         "call_m_fk_13_0",
     ): "the client adds a note of 18 characters for a model without pictures",
+    ("cline/tools", "call_m_fk_13_0"): "beside a picture, this provider is sent the text as JSON in JSON",
     ("copilot-cli/tools", "call_m_fk_9_0"): "of a failure the record has the beginning only",
     ("copilot-cli/tools", "call_m_fk_15_0"): "of a failure the record has the beginning only",
     ("otlp/tools", "call_m_fk_9_0"): "of a failure the spans have the beginning only",
@@ -86,6 +92,10 @@ with a failure, which the truth counts as done.
 """
 
 OTHER_CUT = {
+    (
+        "atif/claude-code",
+        "toolu_01m_fk_5_0",
+    ): "the note of the cut stands beside the result, and Harbor leaves it out",
     ("codex/long", "call_m_fk_1_0"): "341 characters were cut from the middle; the truth says nobody cut it",
     (
         "gemini-cli/tools",
@@ -134,6 +144,7 @@ def unpacked(session: str, folder: Path) -> list[Path]:
             and target.suffix in RECORDS
             and target.name not in NO_RECORDS
             and ".meta" not in target.suffixes
+            and not packed.with_name(f"{target.stem}.messages.json.gz").exists()
         ):
             records.append(target)
     return records

@@ -281,6 +281,42 @@ def continue_cli(path: Path, size: int, calls: Calls = hostile_call) -> Path:
     return _document(path, size, head, entries(), "]}")
 
 
+def atif(path: Path, size: int, calls: Calls = hostile_call) -> Path:
+    """One trajectory of very many steps."""
+
+    def steps() -> Iterator[dict[str, Any]]:
+        for number in _numbers():
+            id, arguments, text = calls(number)
+            call = {"tool_call_id": id, "function_name": _TOOLS[number % 6], "arguments": arguments}
+            results = [{"source_call_id": id if number % 2 else None, "content": text}] * (number % 3)
+            step = {"step_id": number, "source": "agent", "message": "", "tool_calls": [call]}
+            yield step | {"observation": {"results": results}}
+
+    head = '{"schema_version": "ATIF-v1.8", "session_id": "s", "agent": {"name": "a"}, "steps": ['
+    return _document(path, size, head, steps(), "]}")
+
+
+def cline(path: Path, size: int, calls: Calls = hostile_call) -> Path:
+    """One session of very many answers; results come as entries, which may hold several files."""
+
+    def messages() -> Iterator[dict[str, Any]]:
+        for number in _numbers():
+            id, arguments, text = calls(number)
+            use = {
+                "type": "tool_use",
+                "id": id,
+                "name": _TOOLS[number % 6],
+                "input": {"files": [arguments] * 2},
+            }
+            yield {"id": f"m{number}", "role": "assistant", "content": [use], "ts": 1}
+            entry = {"query": "q", "result": text, "success": number % 5 > 0}
+            result = {"type": "tool_result", "tool_use_id": id, "content": [entry] * (number % 3)}
+            yield {"id": f"r{number}", "role": "user", "content": [result], "ts": 1}
+
+    head = '{"sessionId": "s", "origin": {"version": "1"}, "messages": ['
+    return _document(path, size, head, messages(), "]}")
+
+
 def swe_agent(path: Path, size: int, calls: Calls = hostile_call) -> Path:
     """One trajectory of very many steps."""
 
@@ -431,6 +467,8 @@ FORMS: dict[str, Writer] = {
     "GitHub Copilot CLI": copilot_cli,
     "pi": pi,
     "Continue CLI": continue_cli,
+    "Cline": cline,
+    "ATIF": atif,
     "opencode": opencode,
     "SWE-agent": swe_agent,
     "OpenAI messages": openai_messages,

@@ -36,6 +36,7 @@ PLACES = {
     "kilo": ("local", ".local"),
     "opencode": ("local", ".local"),
     "continue": ("continue", ".continue"),
+    "cline": ("cline", ".cline"),
 }
 """The folder of each client in the recorded sessions, and below a person's home."""
 

@@ -72,7 +72,9 @@ def test_a_compaction_begins_an_epoch(session: str, tmp_path: Path) -> None:
         assert again == {"app/main.py", "app/pricing.py"}
 
 
-@pytest.mark.parametrize("session", [*(one for one in COMPACTED if one != "pi/long"), "otlp/long"])
+@pytest.mark.parametrize(
+    "session", [*(one for one in COMPACTED if one != "pi/long"), "cline/long", "otlp/long"]
+)
 def test_a_sub_agent_is_a_session_of_its_own_with_a_parent(session: str, tmp_path: Path) -> None:
     """What a sub-agent read was never in view of the main conversation."""
     parts = audited(session, tmp_path)
@@ -115,8 +117,8 @@ def test_secrets_that_went_to_a_model_are_found_by_line(session: str, tmp_path: 
 
 
 def test_error_lines_that_a_client_cut_away_are_told_where_it_keeps_the_whole(tmp_path: Path) -> None:
-    """The check that failed stands in the middle, which three clients cut away and keep in a file."""
-    for session in ("gemini-cli/tools", "qwen-code/tools"):
+    """The check that failed stands in the middle, which clients cut away and keep."""
+    for session in ("gemini-cli/tools", "qwen-code/tools", "cline/long"):
         (lost,) = of_kind(audited(session, tmp_path), "lost-errors")
         assert "check 0811 FAILED: rule_117 gives 0.882, expected 0.883" in lost.excerpt
         assert lost.file == "scripts/check.sh"
@@ -131,6 +133,9 @@ def test_usage_is_counted_once_an_answer(tmp_path: Path) -> None:
         ("qwen-code/tools", 732_824),
         ("opencode/tools", 657_943),
         ("continue/tools", 417_322),
+        ("cline/tools", 246_442),
+        ("atif/claude-code", 1_287_438),
+        ("atif/codex", 358_978),
         ("kilo/tools", 783_755),
         ("copilot-cli/tools", 298_523),
         ("otlp/tools", 298_523),

@@ -1,8 +1,9 @@
-"""Records of Copilot CLI, pi, Kilo CLI and Continue CLI, and spans, beyond what recorded sessions hold."""
+"""Records of Copilot CLI, pi, Kilo, Continue and Cline, and spans, beyond what recorded sessions hold."""
 
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 
 from readroom.lens.audit import Options, audit
 from readroom.lens.normal_form import SkippedPart
-from readroom.lens.records import Unknown, read
+from readroom.lens.records import Unknown, read, records
+from readroom.lens.records.events import Returned, Whole
 from readroom.lens.records.pi import folder_name
 from readroom.lens.sessions import Audited
 from tests.each import each
@@ -167,6 +169,70 @@ def test_when_a_session_of_continue_began_is_in_the_list_beside_it(tmp_path: Pat
     listed.rename(tmp_path / "elsewhere")
     listed.symlink_to(tmp_path / "elsewhere")
     assert _parts(record)[0].session.started == ""
+
+
+def test_what_cline_sends_is_cut_and_what_it_keeps_is_whole(tmp_path: Path) -> None:
+    """As in the requests: 8,000 characters of a text, its ends, and how many are gone."""
+    main = next(path for path in unpacked("cline/long", tmp_path) if "agent_" not in path.name)
+    events = [*read(main)]
+    (whole,) = (event for event in events if isinstance(event, Whole))
+    returned = next(event for event in events if isinstance(event, Returned) and event.id == whole.id)
+    (entry,) = json.loads(returned.text)
+    head, gone, tail = re.split(r"\n\n\.\.\.\[truncated (\d+) chars\]\.\.\.\n\n", entry["result"])
+    assert 7_990 < len(entry["result"]) <= 8_000
+    assert whole.text.startswith(head)
+    assert whole.text.endswith(tail)
+    assert len(head) == len(tail) == (len(whole.text) - int(gone)) / 2
+
+
+def test_a_compaction_of_cline_is_told_as_not_read(tmp_path: Path) -> None:
+    """The record goes on with all messages, so how long a result was sent is not in it."""
+    main = next(path for path in unpacked("cline/long", tmp_path) if "agent_" not in path.name)
+    beside = main.with_name(main.name.replace("messages", "compaction"))
+    beside.write_text("{}")
+    parts = [*audit(main, Options(secrets=False))]
+    (told,) = (part for part in parts if isinstance(part, SkippedPart))
+    assert "compaction" in told.why
+    assert [*records([main.parent])] == sorted(main.parent.glob("*.messages.json"))
+
+
+def test_files_read_in_one_call_of_cline_are_told_apart(tmp_path: Path) -> None:
+    """The last call read two files that had been shown before."""
+    (part,) = _parts(_record("cline/tools", tmp_path))
+    last = part.calls[-1]
+    assert (last.file, last.more_files) == ("app/main.py", "app/tax.py")
+    again = [
+        finding.file for finding in part.findings if finding.call == last.call and finding.kind == "repeated"
+    ]
+    assert again == ["app/main.py", "app/tax.py"]
+
+
+def test_a_trajectory_holds_its_sub_agents_and_copies_of_steps(tmp_path: Path) -> None:
+    """A copied step was counted in the trajectory before; a step without a model is no answer."""
+
+    def step(number: int, tool: str, **more: Any) -> dict[str, Any]:
+        call = {"tool_call_id": f"c{number}", "function_name": tool, "arguments": {"path": "a"}}
+        results = [{"content": [{"type": "text", "text": "one\n"}, {"type": "image", "source": {}}]}]
+        of_agent = {"step_id": number, "source": "agent", "message": "So.", "tool_calls": [call]}
+        return {**of_agent, "observation": {"results": results}, **more}
+
+    agent = {"name": "own", "version": "1", "model_name": "m", "extra": {"cwd": "/w"}}
+    asked = {"step_id": 1, "source": "user", "message": "Look."}
+    steps = [
+        asked,
+        step(2, "read_file", is_copied_context=True),
+        step(3, "read_file", metrics={"prompt_tokens": 10, "cached_tokens": 4, "completion_tokens": 2}),
+        step(4, "read_file", llm_call_count=0),
+    ]
+    inner = {"schema_version": "ATIF-v1.8", "trajectory_id": "t2", "agent": agent, "steps": [step(1, "grep")]}
+    path = tmp_path / "trajectory.json"
+    trajectory = {"schema_version": "ATIF-v1.8", "session_id": "s1", "agent": agent, "steps": steps}
+    path.write_text(json.dumps(trajectory | {"subagent_trajectories": [inner]}))
+    main, sub = _parts(path)
+    assert (main.session.session, main.session.client, main.session.title) == ("s1", "ATIF: own", "Look.")
+    assert [(call.id, call.images, call.characters) for call in main.calls] == [("c3", 1, 4), ("c4", 1, 4)]
+    assert (main.session.turns, main.session.input_tokens, main.session.folder) == (1, 6, "/w")
+    assert (sub.session.session, sub.session.parent, len(sub.calls)) == ("t2", "s1", 1)
 
 
 def test_spans_of_a_sub_agent_are_known_before_the_span_of_the_agent_itself(tmp_path: Path) -> None:

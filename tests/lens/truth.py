@@ -38,8 +38,8 @@ REFUSED = {
 """Edits that failed, by session and call, of which the truth does not know it."""
 
 WHOLE_NOT_KEPT = (
-    "claude-code/tools", "codex/tools", "copilot-cli/tools", "inspect/tools", "messages/claude-code",
-    "openai-agents/tools", "otlp/tools", "pydantic-ai/tools",
+    "atif/claude-code", "atif/codex", "claude-code/tools", "cline/tools", "codex/tools", "copilot-cli/tools",
+    "inspect/tools", "messages/claude-code", "openai-agents/tools", "otlp/tools", "pydantic-ai/tools",
 )  # fmt: skip
 """Sessions whose record has nothing of what was cut away, so that no error line in it can be found."""
 

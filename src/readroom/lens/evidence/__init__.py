@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
 
 import msgspec
 from msgspec.structs import replace
 
 from readroom.core.tool_kinds import Kind
-from readroom.lens.evidence import numbering, ours, shell, tools, wrapping
+from readroom.lens.evidence import numbering, ours, several, shell, tools, wrapping
 from readroom.lens.evidence.known import Known
 from readroom.lens.evidence.numbering import WIDE_CHARS, Run, Stated
 from readroom.lens.evidence.shares import shares
@@ -60,6 +59,28 @@ class Evidence(msgspec.Struct, frozen=True):
 
 def evidence(call: Called, result: Returned, known: Known) -> Evidence:
     """The parts of files that a result showed."""
+    parts = several.parts(call, result)
+    return _of_result(call, result, known) if parts is None else _together(parts, known)
+
+
+def _together(parts: Sequence[tuple[Called, Returned]], known: Known) -> Evidence:
+    """The evidence of a call that asked for several things."""
+    found = [_of_result(call, result, known) for call, result in parts]
+    if len(found) == 1:
+        return found[0]
+    files = dict.fromkeys(file for one in found for file in (one.file, *one.more_files) if file)
+    first, *more = [*files][:FILES_OF_CALL] or [""]
+    pieces = tuple(piece for one in found for piece in one.printed.pieces)
+    return Evidence(
+        found[0].kind, first, tuple(run for one in found for run in one.runs),
+        tuple(wide for one in found for wide in one.wide), any(one.error for one in found),
+        next((one.cut_by for one in found if one.cut_by), None), "",
+        next((one.exit_code for one in found if one.exit_code), None), "\n".join(one.text for one in found),
+        None, tuple(more), Printed(pieces, changes=any(one.printed.changes for one in found)),
+    )  # fmt: skip
+
+
+def _of_result(call: Called, result: Returned, known: Known) -> Evidence:
     tool, arguments, text, error = call.tool, call.arguments, result.text, result.error
     kind = tools.kind_of(tool, arguments)
     unwrapped = wrapping.unwrap(text)
@@ -122,17 +143,6 @@ def _in_reply(unwrapped: Unwrapped, file: str, root: str) -> list[Run]:
 
 
 _HEADER = re.compile(r"\[File: (\S{1,1000}) \((\d+) lines total\)\]")
-_PATCHED = re.compile(r"^\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.{1,1000})$", re.MULTILINE)
-
-
-def _patched(text: str) -> list[str]:
-    """The files that a patch names, in its order."""
-    return [match[1] for match in islice(_PATCHED.finditer(text), FILES_OF_CALL)]
-
-
-def _patch_of(arguments: Arguments) -> str:
-    texts = (arguments.get(name) for name in ("input", "text", "patch", "patchText", "patch_text"))
-    return next((text for text in texts if isinstance(text, str)), "")
 
 
 def _printed(call: Called, known: Known) -> Printed:
@@ -155,7 +165,9 @@ def _paths(kind: Kind, arguments: Arguments, body: str, pieces: Sequence[Piece])
     if kind in ("read", "edit", "write"):
         # When several files were read at once, it is unknown which lines belong to which.
         named = [tools.path_of(arguments)] if kind == "read" else tools.paths_of(arguments)
-        return list(filter(None, named)) or ([header[1]] if header else _patched(_patch_of(arguments)))
+        return list(filter(None, named)) or (
+            [header[1]] if header else tools.patched(tools.patch_of(arguments))
+        )
     if kind in ("search", "list"):
         return [tools.folder_of(arguments)]
     command = tools.command_of(arguments)
@@ -163,7 +175,7 @@ def _paths(kind: Kind, arguments: Arguments, body: str, pieces: Sequence[Piece])
         return []
     files = [piece.file for piece in pieces if piece.file][-FILES_OF_CALL:]
     # The last command is the one that matters; those before may only lead to it.
-    return _patched(command) or files[-1:] + files[:-1] or [tools.script(command)]
+    return tools.patched(command) or files[-1:] + files[:-1] or [tools.script(command)]
 
 
 def _total(kind: Kind, result: Returned, unwrapped: Unwrapped, printed: Printed) -> int | None:
@@ -286,7 +298,10 @@ def _without_end(runs: list[Run], limit: int | None, unwrapped: Unwrapped) -> li
 _RANGE = re.compile(r"^[^\n|]{1,1000} \| lines \d+-(\d+) of \d+", re.MULTILINE)
 """The range that our own header states."""
 
-_NO_LINES = ("[Unsupported", "Image read", "Cannot ", "Read image file [", "Viewed image file ")
+_NO_LINES = (
+    "[Unsupported", "Image read", "Cannot ", "Read image file [", "Viewed image file ",
+    "Successfully read image",
+)  # fmt: skip
 """Beginnings of short texts in place of a picture, or of a file that cannot be shown."""
 
 _UPDATED = re.compile(r"Here is the updated code:\n")
@@ -299,6 +314,8 @@ def _edited(unwrapped: Unwrapped, file: str, known: Known) -> list[Run]:
     body = body.partition(_BEFORE)[2] or body
     if "\n@@ -" in body or body.startswith("@@ -"):
         return list(numbering.diff(body, file))
+    if "\n```diff\n" in body:
+        return list(numbering.added(body, file))
     stated = numbering.stated(body)
     if stated is not None:
         run = numbering.plain(stated.body, file, stated.first)
@@ -463,7 +480,10 @@ def _cut_by(
     return None
 
 
-_CLIENT_ENDS = ("(Results truncated.", "(Output capped at", "... [truncated]")
+_CLIENT_ENDS = (
+    "(Results truncated.", "(Output capped at", "... [truncated]", " [line truncated]",
+    "Refine your search for more specific results.)",
+)  # fmt: skip
 _CLIENT_HEADS = ("(line truncated to ", "more matches available)", "(results limited to ")
 
 

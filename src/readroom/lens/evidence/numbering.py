@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, pairwise
 
 import msgspec
 
@@ -25,7 +25,8 @@ class Run(msgspec.Struct, frozen=True):
 
 _NUMBERED = re.compile(r"^ {0,12}(\d{1,9})(\t|→|: |:(?=$)|\|| \|(?: |$)|:)(.*)$")
 _MATCH_CUT = re.compile(
-    r" ?(?:\.\.\. \[truncated\]|\.\.\. \(line truncated to \d+ chars\)|\[\+[\d,]+ chars\])\s*$"
+    r" ?(?:\.\.\. \[truncated\]|\.\.\. \(line truncated to \d+ chars\)|\[\+[\d,]+ chars\]"
+    r"|\[line truncated\])\s*$"
 )
 """Marks at the end of a line that was cut."""
 
@@ -122,6 +123,7 @@ def stated(text: str) -> Stated | None:
 
 
 _TOTALS = (
+    re.compile(r"\[Showing lines \d+-\d+ of (\d+)()\. Use start_line"),  # of Cline
     re.compile(r"\[Showing lines \d+-\d+ of (\d+)( \(|\.)"),  # of pi, which counts likewise
     re.compile(r"lines \d+-\d+ of (\d+)( total)?"),
     re.compile(r"End of file - total (\d+) lines()"),
@@ -152,6 +154,9 @@ def matches(text: str, folder: str, single: str = "") -> Iterator[Run]:
     heading = single
     indented = bool(_OF_COPILOT.match(text))
     rows = text.split("\n")
+    if any(_PLACE.match(row) and _NEAR.match(after) for row, after in pairwise(rows)):
+        yield from _of_cline(rows)
+        return
     matched = [match for match in map(_PATH_MATCH.match, rows) if match and not match["path"].isdigit()]
     paths = {match["path"] for match in matched}
     for row in rows:
@@ -170,6 +175,28 @@ def matches(text: str, folder: str, single: str = "") -> Iterator[Run]:
             yield from around if len(around) == 1 else ()
             continue
         heading = _heading(row, folder) or (heading if row.strip() in ("", "--") or single else "")
+
+
+_PLACE = re.compile(r"^([^\s:][^:\n]{0,1000}):\d{1,9}:\d{1,9}$")
+_NEAR = re.compile(r"^[ >] {0,8}(\d{1,9}): (.*)$")
+
+
+def _of_cline(rows: list[str]) -> Iterator[Run]:
+    """Matches under their place, `path:line:column`, with the lines around them."""
+    heading = ""
+    for row in rows:
+        if place := _PLACE.match(row):
+            heading = place[1]
+        elif heading and (line := _NEAR.match(row)):
+            yield Run(heading, int(line[1]), (line[2],))
+
+
+_ADDED = re.compile(r"^\+(\d{1,9}): (.*)$", re.MULTILINE)
+
+
+def added(text: str, file: str) -> Iterator[Run]:
+    """The new lines in Cline's answer to an edit, each with its number."""
+    yield from (Run(file, int(line[1]), (line[2],)) for line in _ADDED.finditer(text))
 
 
 def _around(row: str, paths: set[str]) -> list[Run]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable
+from itertools import islice
 
 from readroom.core.tool_kinds import KINDS, Kind, bare_name
 from readroom.lens.limits import FILES_OF_CALL
@@ -64,6 +65,20 @@ def paths_of(arguments: Arguments) -> list[str]:
     return [file.strip() if isinstance(file, str) else path_of(as_object(file)) for file in files]
 
 
+_PATCHED = re.compile(r"^\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.{1,1000})$", re.MULTILINE)
+
+
+def patched(text: str) -> list[str]:
+    """The files that a patch names, in its order."""
+    return [match[1] for match in islice(_PATCHED.finditer(text), FILES_OF_CALL)]
+
+
+def patch_of(arguments: Arguments) -> str:
+    """The text of a patch in a call; empty if it has none."""
+    texts = (arguments.get(name) for name in ("input", "text", "patch", "patchText", "patch_text"))
+    return next((text for text in texts if isinstance(text, str)), "")
+
+
 def folder_of(arguments: Arguments) -> str:
     """The folder a search or listing names, empty where it names none."""
     return _first_text(arguments, _FOLDERS)
@@ -93,7 +108,7 @@ _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 
 _AFRESH = frozenset({
     "exec_command", "run_shell_command", "run_command", "shell",
-    "local_shell", "shell_command", "execute_command",
+    "local_shell", "shell_command", "execute_command", "run_commands",
 })  # fmt: skip
 """Tools whose commands each begin in the folder of the session; a shell of others may be elsewhere."""
 

@@ -38,6 +38,7 @@ _CUT_INSIDE = re.compile(
     r"|\.\.\. ?\[[\d,]+ (?:chars|characters|lines) (?:truncated|omitted)\] ?\.\.\."
     r"|\[\.\.\. [\d,]+ (?:chars|characters|lines) (?:left out|omitted|truncated) \.\.\.\]"
     r"|\n?\[\.\.\. omitted [\d,]+ of [\d,]+ lines \.\.\.\](?:\n\n)?"
+    r"|\n\n\.\.\.\[truncated [\d,]+ chars\]\.\.\.\n\n"
     r"|\.\.\. \[CONTENT TRUNCATED\] \.\.\.|\.\.\. \[TRUNCATED\] \.\.\."
 )
 _OF_CODEX = re.compile(r"\n\[\.\.\. omitted [\d,]{1,12} of ([\d,]{1,12}) lines \.\.\.\]\n\n")
@@ -251,11 +252,16 @@ _STATED_CUT = re.compile(
 )
 
 
+_CUT_BEFORE = re.compile(r"truncated ([\d,]{1,12} chars)")
+"""Cline says the same in another order."""
+
+
 def stated_cut(text: str) -> tuple[int, str] | None:
     """The amount that was cut, by a mark in the result, and its unit: characters, tokens or lines."""
     marks = (_CUT_INSIDE, _CUT_SEARCH, _CUT_NOTE, _ELIDED)
     cuts = (cut for mark in marks for cut in mark.finditer(text))
-    match = next((said for cut in cuts if (said := _STATED_CUT.search(cut[0]))), None)
+    said = (_CUT_BEFORE.sub(r"\1 truncated", cut[0]) for cut in cuts)
+    match = next((found for one in said if (found := _STATED_CUT.search(one))), None)
     if match is None:
         return None
     count, noun = match[1] or match[3], match[2] or match[4]

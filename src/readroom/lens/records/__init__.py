@@ -17,7 +17,9 @@ from stat import S_ISDIR, S_ISREG
 from readroom.core.errors import BadValue
 from readroom.lens.limits import BOUNDS, RECORDS_FOUND, Bounds
 from readroom.lens.records import (
+    atif,
     claude_code,
+    cline,
     codex,
     continue_cli,
     copilot_cli,
@@ -48,8 +50,8 @@ _NEVER = frozenset({"node_modules", ".git", "tool-results", "tool-outputs", "too
 
 
 VARIABLES = (
-    "CLAUDE_CONFIG_DIR", "CODEX_HOME", "CONTINUE_GLOBAL_DIR", "COPILOT_HOME", "PI_CODING_AGENT_DIR",
-    "XDG_DATA_HOME", "PWD",
+    "CLAUDE_CONFIG_DIR", "CLINE_DATA_DIR", "CODEX_HOME", "CONTINUE_GLOBAL_DIR", "COPILOT_HOME",
+    "PI_CODING_AGENT_DIR", "XDG_DATA_HOME", "PWD",
 )  # fmt: skip
 """Variables with the places of clients' records, and with the shell's name of the current folder."""
 
@@ -80,11 +82,19 @@ def _below(folder: Path) -> Iterator[Path]:
             folders.clear()  # of one session of Copilot: copies of files, checkpoints
         for name in sorted(files):
             path = Path(place, name)
+            if _is_beside(name, files):
+                continue
             if name == continue_cli.LIST and os.path.basename(place) == "sessions":
                 continue
             if path.suffix in _SUFFIXES and not name.endswith(".meta.json") and not path.is_symlink():
                 yield path
     yield from unread
+
+
+def _is_beside(name: str, files: Sequence[str]) -> bool:
+    """Whether a file belongs to a session of Cline, and is not its record."""
+    ends = (name.removesuffix(ending) for ending in cline.BESIDE if name.endswith(ending))
+    return any(stem + cline.ENDING in files for stem in ends)
 
 
 def names_of(folder: Path, environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -101,8 +111,8 @@ def of_folder(names: Sequence[str], home: Path, environment: Mapping[str, str]) 
 def places_of(names: Sequence[str], home: Path, environment: Mapping[str, str]) -> list[Path]:
     """The places of clients' records for one folder.
 
-    Codex, Continue, Copilot, Kilo and opencode keep the sessions of all folders together, so records there
-    must still be filtered.
+    Cline, Codex, Continue, Copilot, Kilo and opencode keep the sessions of all folders together, so records
+    there must still be filtered.
     """
     slugs = [re.sub(r"[^A-Za-z0-9]", "-", name) for name in names]
     claude = Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude")
@@ -133,6 +143,7 @@ def _together(home: Path, environment: Mapping[str, str]) -> list[Path]:
         data / "kilo" / "kilo.db",
         Path(environment.get("COPILOT_HOME") or home / ".copilot") / "session-state",
         Path(environment.get("CONTINUE_GLOBAL_DIR") or home / ".continue") / "sessions",
+        Path(environment.get("CLINE_DATA_DIR") or home / ".cline" / "data") / "sessions",
     ]
 
 
@@ -291,6 +302,10 @@ def _as_document(path: Path, bounds: Bounds) -> Iterator[Event] | None:
             return swe_agent.read_mini(_elements(path, bounds), _name_of(path))
         if element.key == "trajectory":
             return swe_agent.read_trajectory(_elements(path, bounds), _name_of(path))
+        if atif.is_step(element):
+            return atif.read(_elements(path, bounds), _name_of(path))
+        if cline.is_entry(element):
+            return cline.read(_elements(path, bounds), path)
         if continue_cli.is_entry(element):
             return continue_cli.read(_elements(path, bounds), path)
         if element.key == "samples" and "messages" in as_object(element.value):
