@@ -78,10 +78,11 @@ def _is_ledger(session: Session) -> bool:
 def _without(part: Audited, known: set[int]) -> Audited:
     session = part.session
     calls = {turn: list(group) for turn, group in groupby(part.calls, key=lambda call: call.turn)}
+    whole = _sequence(part.calls)
     copied: set[int] = set()
     added: set[int] = set()
     for turn in part.turns:
-        identities = _identities(session, turn, calls.get(turn.turn, []))
+        identities = _identities(session, turn, calls.get(turn.turn, []), whole)
         if not known.isdisjoint(identities):
             copied.add(turn.turn)
         added.update(identities)
@@ -90,16 +91,29 @@ def _without(part: Audited, known: set[int]) -> Audited:
     return _cleared(part, copied) if copied else part
 
 
-def _identities(session: Session, turn: Turn, calls: list[Call]) -> list[int]:
-    """Hashes by which an answer is known again: by its name or time, as of its session, as of its parent."""
+def _identities(session: Session, turn: Turn, calls: list[Call], whole: int) -> list[int]:
+    """Hashes by which an answer is known again: by its name or time, as of its session, as of its parent.
+
+    Runs of one task by several models have the same name, and may begin with the same calls: where the
+    record names and dates no answer, it is a copy only in a copy of the whole conversation. A copy may
+    name another model, as one that was made anonymous does.
+    """
     used = (turn.input_tokens, turn.output_tokens, turn.cache_read_tokens, turn.cache_write_tokens)
     made = tuple((call.id, call.tool, call.arguments, call.characters) for call in calls)
     if not any(used) and not any(call.id for call in calls):
         return []
-    what = (session.client, turn.model, used, made)
     name = turn.id or turn.time
+    if not name and not any(_is_name(call.id) for call in calls):
+        of = (session.input_tokens, session.output_tokens, session.cost)
+        return [hash((session.client, whole, of, turn.turn, used, made))]
+    what = (session.client, used, made)
     by = [("named", name), ("of", session.session), ("of", session.parent)]
     return [hash((what, *one)) for one in by if one[1]]
+
+
+def _is_name(id: str) -> bool:
+    """Whether an id is a name, and not a number in its session, as "step 3" is."""
+    return bool(id) and " " not in id
 
 
 def _cleared(part: Audited, copied: set[int]) -> Audited:

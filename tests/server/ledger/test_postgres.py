@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from readroom.cli.main import main
 from readroom.core.errors import LedgerFailed
 from readroom.server.database.postgres import PostgresBackend
 from readroom.server.http.ui.queries import Questions, Slice
@@ -259,3 +261,28 @@ def test_the_time_is_that_of_the_server(url: str) -> None:
     days = (before - time.time_ns() // 1000) / 86_400e6
     assert 29 < days < 31
     assert before <= again
+
+
+def test_the_command_reads_a_ledger_at_an_address(
+    url: str, book: Ledger, capsys: pytest.CaptureFixture[str]
+) -> None:
+    book.append(event(agent="somebody"))
+    assert main(["ledger", "--file", url]) == 0
+    assert "somebody" in capsys.readouterr().out
+
+
+def test_the_printed_command_makes_a_token_that_the_server_finds(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "operator.toml"
+    config.write_text(f'[serve]\nauth = "required"\nstate = "{url}"\n', encoding="utf-8")
+    words = [sys.executable, "-m", "readroom", "serve", str(tmp_path), "--config", str(config), "--port", "0"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        said = next(line for line in server.stdout if "create NAME" in line)
+        server.terminate()
+        server.stdout.read()
+    create = re.findall(r"`(.+ token create NAME.*?)`", said)[0]
+    subprocess.run(create.replace("NAME", "bot"), shell=True, check=True, capture_output=True)
+    assert main(["token", "list", "--config", str(config)]) == 0
+    assert "bot" in capsys.readouterr().out
