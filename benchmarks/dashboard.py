@@ -3,8 +3,9 @@
     python -m benchmarks.dashboard OUT [ROWS]    write raw.csv, summary.md and README.md there
 
 Rows are those of a team in a month: ten agents, 5,000 sessions, 2,000 files.  The pages are asked for over
-HTTP, from `readroom ui`, with SQLite and, where PostgreSQL is installed, with that.  Unfair in our favour:
-the server and the one who asks are on one machine, and nobody writes meanwhile.
+HTTP, from `readroom ui`, with SQLite and, where PostgreSQL is installed, with that, by one dashboard and by
+two at once; what they say is compared with SQL that was written by hand.  Unfair in our favour: the server
+and the one who asks are on one machine, and nobody writes meanwhile.
 """
 
 from __future__ import annotations
@@ -15,25 +16,29 @@ import os
 import platform
 import random
 import resource
-import signal
+import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
-from http.client import HTTPConnection
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import TypeAlias
+
+import psycopg
 
 from benchmarks.suites.serving import load_of_machine
 from readroom.server.ledger import LedgerPolicy, open_book
 from readroom.server.ledger.ledger import Ledger
 from readroom.server.ledger.rows import Event
 from readroom.server.ledger.sums import HOUR_US
+from tests.server.http.by_hand import Ask, ByHand, Chosen, dashboard, got
 from tests.server.ledger.postgres import programs, running
 
-TIMES = 7
+TIMES = 3
 VIEWS = {
     "first view": "/ui",
     "last 7 days": "/ui?since=7d",
@@ -49,7 +54,14 @@ VIEWS = {
     "one session": "/ui/session?id=session-100&agent=agent-0&token=000000000000",
     "one file": "/ui/file?path=src/file-7.py",
     "map": "/ui/map",
+    "refused requests": "/ui/refused",
+    "search": "/ui/search?q=file-7",
 }
+TIMED = ("one file",)
+"""Views that record who looked, so that they differ from one time to the next."""
+Look: TypeAlias = tuple[str, str, int, float, float, int]
+"""Kind, view, which time, seconds, seconds of the server's processor, bytes."""
+
 FILES, SESSIONS, DAYS = 2000, 5000, 30
 TOOLS = (("read_file", 70), ("grep_files", 20), ("list_directory", 8), ("edit_file", 2))
 
@@ -110,33 +122,47 @@ def fill(book: Ledger, rows: int, workspace: str) -> float:
     return time.process_time() - before
 
 
-def measure(kind: str, source: str, root: Path) -> Iterator[tuple[str, str, int, float, float, int]]:
-    """Kind, view, which time, seconds, seconds of the server's processor, bytes; of each view each time."""
+def measure(kind: str, source: str, root: Path) -> Iterator[Look]:
+    """Each view each time, by one dashboard."""
     with dashboard(source, root) as (process, port):
         for at in range(TIMES):
             for view, address in VIEWS.items():
                 used = spent(process)
                 began = time.perf_counter()
-                with closing(HTTPConnection("127.0.0.1", port, timeout=120)) as connection:
-                    connection.request("GET", address)
-                    answer = connection.getresponse()
-                    body = answer.read()
+                body = got(port, address)
                 seconds = time.perf_counter() - began
-                assert answer.status == 200, (view, answer.status, body[:2000])
-                assert b"not summed yet" not in body
                 yield kind, view, at, seconds, spent(process) - used, len(body)
 
 
-@contextmanager
-def dashboard(source: str, root: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    line = [sys.executable, "-m", "readroom", "ui", source, "--root", str(root), "--open"]
-    with subprocess.Popen(line, stdout=subprocess.PIPE) as process:
-        try:
-            assert process.stdout is not None
-            said = process.stdout.readline().decode()
-            yield process, int(said.partition("127.0.0.1:")[2].partition("/")[0])
-        finally:
-            process.send_signal(signal.SIGTERM)
+def together(kind: str, source: str, root: Path) -> Iterator[Look]:
+    """Each view each time, by two dashboards that are asked together and answer alike."""
+    with ExitStack() as stack:
+        one, first = stack.enter_context(dashboard(source, root))
+        two, second = stack.enter_context(dashboard(source, root))
+        with ThreadPoolExecutor(2) as both:
+            for at in range(TIMES):
+                for view, address in VIEWS.items():
+                    used = spent(one) + spent(two)
+                    began = time.perf_counter()
+                    bodies = list(both.map(lambda port, address=address: got(port, address), (first, second)))
+                    seconds = time.perf_counter() - began
+                    if bodies[0] != bodies[1] and view not in TIMED:
+                        raise RuntimeError(f"{view}: two dashboards answer differently")
+                    took = spent(one) + spent(two) - used
+                    yield f"{kind}, two dashboards", view, at, seconds, took / 2, len(bodies[0])
+
+
+def compared(kind: str, source: str, root: Path, ask: Ask) -> str:
+    """What the pages say, beside SQL written by hand; raises where a number differs."""
+    with dashboard(source, root) as (_, port):
+        by_hand = ByHand(lambda address: got(port, address), ask, str(root), kind.lower())
+        for values in ({}, {"agent": "agent-2"}, {"tool": "grep_files", "outcome": "refused"}):
+            by_hand.everything(Chosen(values))
+        by_hand.session("session-100", "agent-0", f"{0:012x}")
+        by_hand.file("src/file-7.py")
+    if by_hand.differences:
+        raise RuntimeError(f"{kind}: {by_hand.differences}")
+    return f"{kind}: {by_hand.compared:,} numbers and rows of the pages are those of SQL written by hand."
 
 
 def spent(process: subprocess.Popen[bytes]) -> float:
@@ -147,36 +173,51 @@ def spent(process: subprocess.Popen[bytes]) -> float:
 
 def main(out: Path, rows: int) -> None:
     out.mkdir(parents=True, exist_ok=True)
+    found: list[Look] = []
+    notes: list[str] = []
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="readroom-million-"))
         root = Path(folder, "root")
         (root / "src").mkdir(parents=True)
         for at in range(FILES):
             (root / "src" / f"file-{at}.py").write_text("x = 1\n" * (50 + at % 400), encoding="utf-8")
-        found: list[tuple[str, str, int, float, float, int]] = []
-        notes: list[str] = []
         ledger = Path(folder, "ledger.sqlite3")
-        with closing(open_book(LedgerPolicy(file=str(ledger)))) as book:
-            used = fill(book, rows, str(root))
-            book.sum_up(600)
+        used = written(LedgerPolicy(file=str(ledger)), rows, root)
         size = ledger.stat().st_size / 1e6
         notes.append(f"SQLite: written in {used:,.0f} s of processor time, {size:,.0f} MB.")
-        found += measure("SQLite", str(ledger), root)
+        in_sqlite(str(ledger), root, found, notes)
         where = programs()
         if where is not None:
             place = stack.enter_context(tempfile.TemporaryDirectory(prefix="readroom-pg-"))
             server = stack.enter_context(running(where, Path(place)))
-            with closing(open_book(LedgerPolicy(url=server.url))) as book:
-                used = fill(book, rows, str(root))
-                book.sum_up(600)
+            used = written(LedgerPolicy(url=server.url), rows, root)
             notes.append(f"PostgreSQL: written in {used:,.0f} s of processor time of the client.")
-            found += measure("PostgreSQL", server.url, root)
+            in_postgres(server.url, root, found, notes)
     write(out, found, notes, rows)
 
 
-def write(
-    out: Path, found: list[tuple[str, str, int, float, float, int]], notes: list[str], rows: int
-) -> None:
+def written(policy: LedgerPolicy, rows: int, root: Path) -> float:
+    """Write the rows, and sum them up; the processor time of writing."""
+    with closing(open_book(policy)) as book:
+        used = fill(book, rows, str(root))
+        book.sum_up(600)
+    return used
+
+
+def in_sqlite(file: str, root: Path, found: list[Look], notes: list[str]) -> None:
+    found += [*measure("SQLite", file, root), *together("SQLite", file, root)]
+    with closing(sqlite3.connect(file)) as other:
+        notes.append(compared("SQLite", file, root, lambda sql: other.execute(sql).fetchall()))
+
+
+def in_postgres(url: str, root: Path, found: list[Look], notes: list[str]) -> None:
+    found += [*measure("PostgreSQL", url, root), *together("PostgreSQL", url, root)]
+    with psycopg.connect(url, autocommit=True) as other:
+        ask: Ask = lambda sql: other.execute(sql.encode()).fetchall()  # noqa: E731
+        notes.append(compared("PostgreSQL", url, root, ask))
+
+
+def write(out: Path, found: list[Look], notes: list[str], rows: int) -> None:
     with open(out / "raw.csv", "w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(("ledger", "view", "time", "seconds", "processor_seconds", "bytes"))

@@ -33,6 +33,16 @@ def test_every_line_with_a_secret_passes_the_search_that_comes_first() -> None:
             assert judge.places(line) == judged, line
 
 
+def test_lines_that_are_looked_at_together_are_those_with_a_secret_alone() -> None:
+    every = [line.decode("latin-1") for line in lines()]
+    mixed = [text for line in every for text in ("plain words", line, "x = 1\r", "é" * 50)]
+    with_secret = {at for at, line in enumerate(mixed) if judge.found(line)}
+    together = judge.suspicious(mixed)
+    assert with_secret <= set(together)
+    assert together == sorted(set(together))
+    assert not {at for at in together if at % 4 in (0, 3)}
+
+
 def test_every_detector_passes_its_own_condition() -> None:
     every = [line.decode("latin-1") for line in lines()]
     for _, _, condition, regexes, _ in judge.detectors():

@@ -8,7 +8,7 @@ import random
 import sqlite3
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from tests.server.ledger.events import event
 from tests.server.ledger.postgres import programs, running
 
 ROWS, SPAN_DAYS = 1200, 40
-FILTERS = (
+FILTERS: Sequence[dict[str, str]] = (
     {},
     {"agent": "codex"},
     {"token": "00000000000a"},

@@ -12,8 +12,10 @@ that are longer than the detectors can take are judged in overlapping pieces, cu
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import re2
@@ -425,6 +427,17 @@ def installed() -> bool:
     except MissingProgram:
         return False
     return True
+
+
+def suspicious(lines: Sequence[str]) -> list[int]:
+    """The places in a list of the lines that may have a secret, in order: `found` in any other finds none.
+
+    All are looked at together, which takes a small part of the time of one after the other.
+    """
+    encoded = [line.encode("utf-8", "surrogatepass") for line in lines]
+    data, ends = b"\n".join(encoded), list(accumulate(len(line) + 1 for line in encoded))
+    starts = [start for start, _ in _suspicious(data)] + [match.start() for match in BEGINS.finditer(data)]
+    return sorted({bisect_right(ends, start) for start in starts})
 
 
 def found(line: str) -> list[tuple[str, str]]:

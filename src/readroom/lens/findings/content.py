@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -45,6 +46,10 @@ KEPT_FOLDERS = 200
 _NEVER_READ = frozenset({"list", "agent", "other"})
 
 
+_SCANNED_LINES = 2_000
+"""Lines that are scanned together."""
+
+
 class Secrets(Listing):
     """Secrets in results; each is named by its place and kind and never quoted."""
 
@@ -54,11 +59,16 @@ class Secrets(Listing):
 
     def result(self, result: Result) -> None:
         """Scan the lines of a result."""
-        for place in places(result):
-            found = self._scanner.found(place.file, place.text)
-            if found.kinds:
-                what = f"{' and '.join(found.kinds)} sent to the model"
-                self._add(replace(_at(result, "secrets", place, what, ""), mark=found.mark))
+        every = places(result)
+        while some := list(islice(every, _SCANNED_LINES)):
+            for at in self._scanner.suspicious([place.text for place in some]):
+                self._scan(result, some[at])
+
+    def _scan(self, result: Result, place: Place) -> None:
+        found = self._scanner.found(place.file, place.text)
+        if found.kinds:
+            what = f"{' and '.join(found.kinds)} sent to the model"
+            self._add(replace(_at(result, "secrets", place, what, ""), mark=found.mark))
 
 
 class Denied(Listing):

@@ -203,8 +203,7 @@ class _Folded:
         found.by_hour[workspace, hour, agent, token, tool, outcome].append((*counted, _times(facts)))
         found.by_session[workspace, session, agent, token].append((*counted, time_us, time_us, epoch))
         if duration_us > 0:
-            key = (workspace, time_us // DAY_US, tool, rounded(duration_us))
-            self._add(BY_DURATION, key, [1])
+            self._add(BY_DURATION, (workspace, time_us // DAY_US, tool, rounded(duration_us)), [1])
         if shown == "[]":
             return
         lines: dict[str, int] = {}
