@@ -14,6 +14,7 @@ from readroom.core.stores.memory import MemoryStore
 from readroom.core.text.encodings import NUL_SIGN
 from readroom.core.values import Reply
 from tests.laws.driving import STORES, Driver, StoreName, fact, header_row, hints, shown, stored
+from tests.laws.places import PlaceName
 from tests.laws.texts import split as stored_lines
 from tests.laws.texts import texts
 from tests.suites import daily
@@ -182,7 +183,9 @@ def test_a_later_window_of_a_table_carries_its_header(sample: Sample, cap: int, 
 @every_store
 @settings(max_examples=8, phases=[Phase.generate])  # shrinking megabytes takes minutes
 @given(sample=samples(), cap=st.sampled_from([MIN_REPLY_BYTES, 11_500]), at=st.integers(0, 3))
-def test_a_large_file_is_read_as_a_small_one(store: StoreName, sample: Sample, cap: int, at: int) -> None:
+def test_a_large_file_is_read_as_a_small_one(
+    store: StoreName | PlaceName, sample: Sample, cap: int, at: int
+) -> None:
     """Above the size that is decoded whole, with lines across every block border."""
     codec = sample.encoding or ("utf-8" if not sample.data[:1] > b"\xf0" else None)
     if codec is None or not sample.text:
