@@ -289,8 +289,7 @@ class _Search:
                 self._request = replace(self._request, sort="path")
                 return None
             self._take_over(rounds)
-            since = None if self._cursor is None else self._cursor.place
-            for place, path in in_turn(ranked, since, self._guard, self._top, self._deadline):
+            for place, path in in_turn(ranked, self._cursor, self._guard, self._top, self._deadline):
                 self._page.rank = place.rank
                 try:
                     if not self._examine(path):

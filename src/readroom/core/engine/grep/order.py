@@ -15,7 +15,7 @@ from typing import TypeAlias, final
 
 from readroom.core.deadline import Deadline
 from readroom.core.engine.ahead import in_step
-from readroom.core.engine.cursors import GrepPlace, path_key
+from readroom.core.engine.cursors import Cursor, GrepPlace, path_key
 from readroom.core.engine.grep.lines import Searched, Text
 from readroom.core.engine.scope import join_below
 from readroom.core.errors import AbsentError, NotAFolder, ReadroomError, RefusedError
@@ -37,7 +37,7 @@ Ranked: TypeAlias = tuple[GrepPlace, str]
 
 
 def in_turn(
-    ranked: Iterable[Ranked], since: GrepPlace | None, guard: Guard, top: WorkPath, deadline: Deadline
+    ranked: Iterable[Ranked], start: Cursor | None, guard: Guard, top: WorkPath, deadline: Deadline
 ) -> Iterator[Ranked]:
     """The files from a place on, asked for ahead."""
 
@@ -45,7 +45,7 @@ def in_turn(
         path = join_below(top, each[1])
         return None if may_lead_inside(path) else guard.ahead(path, deadline)
 
-    return in_step((each for each in ranked if since is None or each[0] >= since), ask)
+    return in_step((each for each in ranked if start is None or each[0] >= start.place), ask)
 
 
 _OF_NO_AGE = (sys.maxsize,)

@@ -5,7 +5,8 @@ order when it is begun, so the bound of a call ends a search at the same object.
 sent, because the call ended or went past it, is counted no more; what was sent stays counted, used or not.
 
 Little is begun first, and more the longer a search goes on, so that a page that is full after a few objects
-costs about twice as many.  Only the first block of an object is fetched ahead, so memory is bounded by `MOST` blocks.
+costs about twice as many.  Only the first block of an object is fetched ahead, so memory is bounded by `MOST`
+blocks.
 """
 
 from __future__ import annotations
