@@ -155,7 +155,7 @@ class Fetched:
         self._ahead: Any = None
 
     def ahead(self, make: Callable[[], _A]) -> _A:
-        """What the call asks for ahead, made when it is first needed."""
+        """The contents that the call asks for ahead, made when it is first needed."""
         if self._ahead is None:
             self._ahead = make()
         ahead: _A = self._ahead

@@ -1,10 +1,10 @@
-"""What a call asks a bucket for before it uses it: a few objects at once, in the order of their use.
+"""Objects that a call asks a bucket for before it uses them: a few objects at once, in the order of their use.
 
 The requests are those that the call would send one after the other, only earlier.  Each is counted in that
 order when it is begun, so the bound of a call ends a search at the same object.  What was counted and never
 sent, because the call ended or went past it, is counted no more; what was sent stays counted, used or not.
 
-Little is begun first, and more the longer a search goes on, so that a page that is full after a few objects
+Little is begun first, and more after each object, so that a page that is full after a few objects
 costs about twice as many.  Only the first block of an object is fetched ahead, so memory is bounded by `MOST`
 blocks.
 """
@@ -108,7 +108,7 @@ class BucketAhead:
         return lambda: self.drop(key)
 
     def take(self, key: Key) -> Part | None:
-        """What was fetched, once it is there; None if it was not begun. Raises what fetching it raised."""
+        """The object that was fetched, once it is there; None if it was not begun. Raises what fetching it raised."""
         future, paid = self._begun.pop(key, (None, None))
         if future is None or paid is None:
             return None
