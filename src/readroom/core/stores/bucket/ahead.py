@@ -1,4 +1,4 @@
-"""Objects that a call asks a bucket for before it uses them: a few objects at once, in the order of their use.
+"""Objects that a call asks a bucket for before it uses them: a few at once, in the order of their use.
 
 The requests are those that the call would send one after the other, only earlier.  Each is counted in that
 order when it is begun, so the bound of a call ends a search at the same object.  What was counted and never
@@ -108,7 +108,7 @@ class BucketAhead:
         return lambda: self.drop(key)
 
     def take(self, key: Key) -> Part | None:
-        """The object that was fetched, once it is there; None if it was not begun. Raises what fetching it raised."""
+        """The object, once it is there; None if it was not begun. Raises what fetching it raised."""
         future, paid = self._begun.pop(key, (None, None))
         if future is None or paid is None:
             return None
