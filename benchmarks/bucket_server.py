@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler
@@ -23,8 +24,11 @@ _END = "\U0010ffff"
 class _Keys(Sequence[str]):
     """All keys in their order."""
 
+    def __init__(self, keys: int) -> None:
+        self._keys = keys
+
     def __len__(self) -> int:
-        return KEYS + 1
+        return self._keys + 1
 
     @overload
     def __getitem__(self, at: int) -> str: ...
@@ -41,11 +45,14 @@ class _Keys(Sequence[str]):
 class Made(Huge):
     """The bucket `bench`."""
 
-    def __init__(self) -> None:
-        self._keys = _Keys()
+    def __init__(self, keys: int = KEYS, wait_s: float = 0.0) -> None:
+        """So many keys below `many/`, and so many seconds before each answer."""
+        self._keys = _Keys(keys)
+        self._wait_s = wait_s
         super().__init__(LINES)
 
     def answer(self, request: BaseHTTPRequestHandler, body: bytes) -> tuple[int, dict[str, str], bytes]:
+        threading.Event().wait(self._wait_s)
         address = urlsplit(request.path)
         key = unquote(address.path).removeprefix("/").partition("/")[2]
         if not key:

@@ -32,6 +32,7 @@ SUITES = (
     "huge",
     "keeping",
     "buckets",
+    "bucket_searches",
     "references",
 )
 

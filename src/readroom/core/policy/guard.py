@@ -24,7 +24,7 @@ from readroom.core.policy.names import root_names
 from readroom.core.policy.rules import Denials, Layer, Rules, Verdict, denials
 from readroom.core.quoting import quote
 from readroom.core.secrets import shown as secrets
-from readroom.core.stores.base import Change, Folder, Source, Store
+from readroom.core.stores.base import Begun, Change, Folder, Source, Store, ask_ahead
 from readroom.core.values import EntryKind, Stat
 
 if TYPE_CHECKING:
@@ -200,6 +200,10 @@ class Guard:
             source.close()
             raise
         return self.shown(source)
+
+    def ahead(self, path: WorkPath, deadline: Deadline) -> Begun | None:
+        """Ask for a file that the running call will open soon; see `ask_ahead`."""
+        return ask_ahead(self.store, path, deadline) if self.allows(path, folder=False) else None
 
     def shown(self, source: Source) -> Source:
         """An opened file as it may be shown."""
@@ -412,6 +416,10 @@ class VisibleNames:
             source.close()
             raise
         return self._guard.shown(source)
+
+    def ahead(self, name: str, deadline: Deadline) -> Begun | None:
+        """Ask for one of the files, which the running call will open soon; see `ask_ahead`."""
+        return ask_ahead(self._folder, name, deadline) if name in self.kinds else None
 
 
 def _require(rules: Rules, path: WorkPath, *, folder: bool, requested: WorkPath | None = None) -> None:

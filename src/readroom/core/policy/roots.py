@@ -21,12 +21,13 @@ from typing import final
 from msgspec import Struct
 
 from readroom.core import errors, paths
+from readroom.core.deadline import Deadline
 from readroom.core.paths import ROOT, WorkPath, require_normal
 from readroom.core.policy.changes import Fixed, WriteTargets
 from readroom.core.policy.guard import Guard
 from readroom.core.policy.rules import Denials, Layer, Rule, Rules, Verdict
 from readroom.core.quoting import quote, unquoted
-from readroom.core.stores.base import Folder, Source, WriteTarget
+from readroom.core.stores.base import Begun, Folder, Source, WriteTarget
 from readroom.core.stores.roots.joined import JoinedStore, RootStore
 from readroom.core.stores.roots.names import Place
 from readroom.core.stores.roots.placed import PlacedFolder, PlacedSource, PlacedTarget, own_target, placed
@@ -102,6 +103,11 @@ class JoinedGuard(Guard):
         with suppress(errors.ReadroomError):  # opening it says why
             path = self.stat(path)[0]
         return None if path == ROOT else self._of(path).root.store.folder
+
+    def ahead(self, path: WorkPath, deadline: Deadline) -> Begun | None:
+        """Ask for a file that the running call will open soon; see `ask_ahead`."""
+        own = self._of(path)
+        return own.guard.ahead(own.place.inner(path), deadline) if self.allows(path, folder=False) else None
 
     def rules_at(self, path: WorkPath) -> Rules:
         """The rules for what is below a file, such as members of an archive."""

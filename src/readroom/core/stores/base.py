@@ -46,13 +46,30 @@ class Source(Bytes, Closeable, Protocol):
 
 
 def is_far(source: object) -> bool:
-    """Whether each read of a source may be a request that costs time and money (`stores.spending`)."""
+    """Whether each read of a source or folder may be a request that costs money (`stores.spending`)."""
     return getattr(source, "far", False)
 
 
 def keeps_identity(source: Source) -> bool:
     """Whether the version of a source means the same file in every process."""
     return source.fileno() is not None or getattr(source, "keeps_identity", False)
+
+
+Begun: TypeAlias = Callable[[], None]
+"""Goes past a file that was asked for ahead: it was opened, or will not be."""
+
+
+def passed() -> None:
+    """Goes past a file that was not asked for."""
+
+
+def ask_ahead(place: object, name: str, deadline: Deadline) -> Begun | None:
+    """Ask a store for a file by its path, or a folder by its name, that the running call will open soon.
+
+    None if there is no room for it yet, and where files are not far away.
+    """
+    ahead: Callable[[str, Deadline], Begun | None] | None = getattr(place, "ahead", None)
+    return None if ahead is None else ahead(name, deadline)
 
 
 class Folder(Closeable, Protocol):

@@ -1,7 +1,7 @@
 """The requests and bytes that one call may cost where reading is not free: a bucket, another machine.
 
 Stores count what they send and receive; the engine sets the bound of a call, or of a part of it.  Work in
-other threads than the call's own is not counted here.
+other threads than the call's own is not counted here, but for what the call asks for ahead (`Ahead`).
 
 Knows: numbers, and the error of a call that has used them up.
 Does not know: stores.
@@ -11,10 +11,11 @@ May be touched: freely.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from msgspec.structs import replace
 
@@ -39,10 +40,27 @@ most that is fetched of a document or an archive for one call."""
 _R = TypeVar("_R", bound=GrepResult | FindResult | ListResult | ReadResult)
 
 
-class Spending:
-    """The cost of a call so far, and the most that it may cost."""
+_LOCK = threading.Lock()
+"""One for all, which also those above count with."""
 
-    __slots__ = ("above", "bound", "is_call", "most_bytes", "most_requests", "received", "requests")
+
+class Spending:
+    """The cost of a call so far, and the most that it may cost. Safe to share between threads.
+
+    Attributes:
+        expected: Bytes that were asked for and have not arrived.
+    """
+
+    __slots__ = (
+        "above",
+        "bound",
+        "expected",
+        "is_call",
+        "most_bytes",
+        "most_requests",
+        "received",
+        "requests",
+    )
 
     def __init__(self, most_requests: int, most_bytes: int, above: Spending | None = None) -> None:
         self.most_requests = most_requests
@@ -52,22 +70,57 @@ class Spending:
         self.is_call = False
         self.requests = 0
         self.received = 0
+        self.expected = 0
 
     def request(self) -> None:
         """Count a request that is about to be sent. Raises TransferLimit."""
-        if self.requests >= self.most_requests:
-            raise TransferLimit(bound=f"{self.most_requests:,} requests")
-        if self.received >= self.most_bytes:
-            raise TransferLimit(bound=f"{self.most_bytes:,} bytes")
-        if self.above is not None:
-            self.above.request()
-        self.requests += 1
+        with _LOCK:
+            for each in self._all():
+                if each.requests >= each.most_requests:
+                    raise TransferLimit(bound=f"{each.most_requests:,} requests")
+                if each.received >= each.most_bytes:
+                    raise TransferLimit(bound=f"{each.most_bytes:,} bytes")
+            for each in self._all():
+                each.requests += 1
+
+    def unsent(self) -> None:
+        """Count a request no more, as it was not sent."""
+        with _LOCK:
+            for each in self._all():
+                each.requests -= 1
+
+    def expect(self, size: int) -> None:
+        """Count bytes that are about to be asked for, until `release`. Raises TransferLimit."""
+        with _LOCK:
+            for each in self._all():
+                if each.received + each.expected + size > each.most_bytes:
+                    raise TransferLimit(bound=f"{each.most_bytes:,} bytes")
+            for each in self._all():
+                each.expected += size
 
     def receive(self, size: int) -> None:
         """Count bytes of content that have arrived."""
-        self.received += size
-        if self.above is not None:
-            self.above.receive(size)
+        with _LOCK:
+            for each in self._all():
+                each.received += size
+
+    def release(self, size: int) -> None:
+        """Expect those bytes no more: what arrived of them was counted."""
+        with _LOCK:
+            for each in self._all():
+                each.expected -= size
+
+    @property
+    def left(self) -> int:
+        """The bytes that may still be asked for."""
+        with _LOCK:
+            return min(each.most_bytes - each.received - each.expected for each in self._all())
+
+    def _all(self) -> Iterator[Spending]:
+        each: Spending | None = self
+        while each is not None:
+            yield each
+            each = each.above
 
     def told(self, result: _R) -> _R:
         """The result with a warning of what it cost, and may cost at most; as it is if it cost nothing."""
@@ -81,14 +134,37 @@ class Spending:
 _CURRENT: ContextVar[Spending | None] = ContextVar("readroom_spending", default=None)
 
 
+class Ahead(Protocol):
+    """Contents that a call has asked for and not used; a store brings it (`bucket.ahead`)."""
+
+    def close(self) -> None:
+        """Begin nothing more, and wait for what is under way."""
+
+
+_A = TypeVar("_A", bound=Ahead)
+
+
 class Fetched:
     """Contents that a call has fetched and may look at again: a ranking opens each file three times."""
 
-    __slots__ = ("_left", "_parts")
+    __slots__ = ("_ahead", "_left", "_parts")
 
     def __init__(self) -> None:
         self._left = FETCHED_BYTES
         self._parts: dict[tuple[object, ...], Any] = {}
+        self._ahead: Any = None
+
+    def ahead(self, make: Callable[[], _A]) -> _A:
+        """The contents that the call asks for ahead, made when it is first needed."""
+        if self._ahead is None:
+            self._ahead = make()
+        ahead: _A = self._ahead
+        return ahead
+
+    def close(self) -> None:
+        """End what was asked for ahead."""
+        if self._ahead is not None:
+            self._ahead.close()
 
     def get(self, key: tuple[object, ...]) -> Any:
         """The part that was put under a key; None if there is none, or no room was left for it."""
@@ -127,12 +203,46 @@ def spending(most_bytes: int | None = None, *, share: float = 1.0) -> Iterator[S
     """Count what is done inside, and bound it, by a share of a call's bound; also by the bound outside."""
     size = CALL_BYTES if most_bytes is None else most_bytes
     own = Spending(int(CALL_REQUESTS * share), int(size * share), _CURRENT.get())
-    token, kept = _CURRENT.set(own), _FETCHED.set(_FETCHED.get() or Fetched())
+    above = _FETCHED.get()
+    fetched = above or Fetched()
+    token, kept = _CURRENT.set(own), _FETCHED.set(fetched)
     try:
         yield own
     finally:
+        if above is None:
+            fetched.close()
         _CURRENT.reset(token)
         _FETCHED.reset(kept)
+
+
+def count() -> None:
+    """Count a request that is about to be sent. Raises TransferLimit, Cancelled."""
+    if (spent := _CURRENT.get()) is not None:
+        spent.request()
+
+
+@contextmanager
+def expecting(size: int) -> Iterator[Callable[[int], None]]:
+    """Ask for so many bytes at most, within the bound, and count those that came. Raises TransferLimit."""
+    spent = _CURRENT.get()
+    if spent is None:
+        yield lambda size: None
+        return
+    spent.expect(size)
+    try:
+        yield spent.receive
+    finally:
+        spent.release(size)
+
+
+@contextmanager
+def spending_of(spent: Spending) -> Iterator[None]:
+    """Count in a thread of its own what is sent for a call."""
+    token = _CURRENT.set(spent)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
 
 
 @contextmanager

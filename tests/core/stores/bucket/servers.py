@@ -81,7 +81,7 @@ class Seen:
     def __init__(self, method: str, path: str, headers: Any) -> None:
         self.method = method
         self.path = path
-        self.range = headers.get("Range", "")
+        self.range = headers.get("Range") or headers.get("x-ms-range", "")
         self.if_match = headers.get("If-Match", "")
         self.if_none_match = headers.get("If-None-Match", "")
         self.answered = 0
@@ -166,8 +166,8 @@ class Server:
         if request.command == "HEAD":
             return
         sent = data[: len(data) // 2] if cut else data
-        request.wfile.write(sent)
         seen.answered = len(sent)
+        request.wfile.write(sent)
         if cut:
             request.wfile.flush()
             request.connection.shutdown(socket.SHUT_RDWR)

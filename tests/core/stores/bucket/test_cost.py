@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -155,7 +156,7 @@ def test_an_order_that_pages_cannot_follow_is_refused_and_nothing_is_lost_silent
         {"Contents": [{"Key": "\uffee", "Size": 1}]},
     ]
     client = SimpleNamespace(list=lambda *_, **__: pages[1], is_name=names.is_name)
-    arguments: tuple[Any, ...] = (client, 1, "", WorkPath("."), pages[0], None, None)
+    arguments: tuple[Any, ...] = (client, 1, "", WorkPath("."), pages[0], None, None, None)
     with pytest.raises(StoreFailed, match="order"):
         list(BucketFolder(*arguments).in_order())
 
@@ -195,6 +196,8 @@ def test_a_file_that_was_replaced_after_it_was_shown_is_news(world: BucketWorld)
 
         def replaced(seen: Seen) -> None:
             if "b.md" in seen.path:
+                while not any("a.md" in one.path and one.answered for one in world.proxy.seen):
+                    threading.Event().wait(0.01)
                 world.proxy.fault = None
                 world.file("a.md", b"another bird\n")
 

@@ -83,7 +83,8 @@ def perform(services: Services, job: Job[FindRequest]) -> FindResult:
         Cancelled: The caller went away.
     """
     with spending() as cost:
-        return cost.told(_ranked(services, job))
+        result = _ranked(services, job)
+    return cost.told(result)
 
 
 def _ranked(services: Services, job: Job[FindRequest]) -> FindResult:

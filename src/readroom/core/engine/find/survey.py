@@ -8,7 +8,9 @@ may not be seen has no part in how rare a word is.
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from collections.abc import Container, Iterator
+from contextlib import ExitStack, closing
+from itertools import groupby
 from typing import final
 
 from msgspec import Struct, field
@@ -16,6 +18,7 @@ from msgspec.structs import replace
 
 from readroom.core import errors
 from readroom.core.deadline import Deadline
+from readroom.core.engine.ahead import in_step
 from readroom.core.engine.cursors import end_of_folder, path_key
 from readroom.core.engine.find.document import DocumentText, RanksDocuments
 from readroom.core.engine.find.kept import KeptTexts, KnownText, as_document
@@ -34,7 +37,7 @@ from readroom.core.ranking.names import NameHints
 from readroom.core.ranking.order import Examine
 from readroom.core.ranking.query import Query
 from readroom.core.ranking.score import Counted, Glimpse, count, glance
-from readroom.core.stores.base import Folder, Source
+from readroom.core.stores.base import Begun, Folder, Source, is_far, passed
 from readroom.core.stores.spending import spending
 from readroom.core.values import EntryKind
 
@@ -158,7 +161,7 @@ class Survey:
         prefix = f"{above}/" if above else ""
         if guard is self._opener.guard:
             self._left.take(prefix, [name for name in visible.kinds if name not in files], visible.kinds)
-        for name in self._in_order(visible):
+        for name in self._asked_ahead(prefix, self._in_order(visible), files, folder, visible):
             path = prefix + name
             if self._end is not None and path_key(path) >= self._end:
                 return  # so does everything after it
@@ -172,6 +175,27 @@ class Survey:
                 self._deeper(path, join_below(folder.real, name), guard)
             elif name[0] == "." and visible.kinds[name] is EntryKind.FOLDER:
                 self._left.take_hidden(path, self._deadline)
+
+    def _asked_ahead(
+        self, prefix: str, names: list[str], files: Container[str], folder: Folder, visible: VisibleNames
+    ) -> Iterator[str]:
+        """The names, with the files asked for ahead, but none before a folder that comes first."""
+        if not is_far(folder):
+            yield from names
+            return
+
+        def ask(name: str) -> Begun | None:
+            key = path_key(prefix + name)
+            is_before = bool(self._least) and key < self._least
+            if name not in files or is_before or (self._end is not None and key >= self._end):
+                return passed
+            if self._kept(folder, name, self._key(join_below(folder.real, name))) is not None:
+                return passed
+            return visible.ahead(name, self._deadline)
+
+        for _, some in groupby(names, lambda name: visible.kinds.get(name) is EntryKind.FILE):
+            with closing(in_step(some, ask)) as asked:
+                yield from asked
 
     def _in_order(self, visible: VisibleNames) -> list[str]:
         """The names in path order, with archives once more, as folders."""

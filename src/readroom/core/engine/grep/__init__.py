@@ -28,7 +28,7 @@ from readroom.core.engine.grep import left
 from readroom.core.engine.grep.brought import SearchesArchives
 from readroom.core.engine.grep.candidates import FIRST, PLAIN, WIDE, Rounds, SecondRound, rounds_below
 from readroom.core.engine.grep.file import GONE, UNREADABLE, FileSearch, Opened, Searcher
-from readroom.core.engine.grep.order import UNRANKED, Ranked, Relevance, by_age
+from readroom.core.engine.grep.order import UNRANKED, Ranked, Relevance, by_age, in_turn
 from readroom.core.engine.grep.page import Collects, Last, Page, Symbols, part_of, place_in, uncounted
 from readroom.core.engine.grep.process import globs_of_type, pattern_of, require_usable
 from readroom.core.engine.scope import Scope, join_below, reading_of, relative_to
@@ -60,12 +60,15 @@ def perform(services: Services, job: Job[GrepRequest], *, confined: bool = True)
         MissingProgram: rg is not installed, or is too old.
         Cancelled: The caller went away.
     """
+    search = partial(_searched, services, confined=confined)
     with spending() as cost:
         if job.request.output != "references":
-            return cost.told(_searched(services, job, None, confined=confined))
-        from readroom.core.engine.grep.references import told_apart  # few searches ask for it
+            result = search(job, None)
+        else:
+            from readroom.core.engine.grep.references import told_apart  # few searches ask for it
 
-        return cost.told(told_apart(job, services.limits, partial(_searched, services, confined=confined)))
+            result = told_apart(job, services.limits, search)
+    return cost.told(result)
 
 
 def _searched(
@@ -286,9 +289,7 @@ class _Search:
                 self._request = replace(self._request, sort="path")
                 return None
             self._take_over(rounds)
-            for place, path in ranked:
-                if self._cursor is not None and place < self._cursor.place:
-                    continue
+            for place, path in in_turn(ranked, self._cursor, self._guard, self._top, self._deadline):
                 self._page.rank = place.rank
                 try:
                     if not self._examine(path):

@@ -30,12 +30,13 @@ from typing import Protocol, final
 from msgspec import Struct
 
 from readroom.core.deadline import Deadline
-from readroom.core.engine.cursors import Cursor, end_of_folder, path_key
+from readroom.core.engine.ahead import in_step
+from readroom.core.engine.cursors import Cursor, end_of_folder, path_key, sort_of
 from readroom.core.engine.grep.process import Child, Watch
 from readroom.core.engine.grep.ripgrep import Noted, Tree
 from readroom.core.engine.scope import Scope, join_below
 from readroom.core.engine.unsearched import Unsearched
-from readroom.core.engine.walk import Walk, in_order
+from readroom.core.engine.walk import Run, Walk, in_order
 from readroom.core.errors import ReadroomError, TimedOut
 from readroom.core.formats.kinds import is_archive_name, is_searched, suffix
 from readroom.core.limits import GREP_FILE_LEAST_S, HEAD_BYTES, MAX_PATH_DEPTH
@@ -45,7 +46,7 @@ from readroom.core.policy.guard import Guard
 from readroom.core.search import ripgrep
 from readroom.core.search.pattern import Pattern, is_mixed
 from readroom.core.search.prefilter import anywhere, escaped, superset
-from readroom.core.stores.base import Folder
+from readroom.core.stores.base import Begun, Folder, is_far
 from readroom.core.values import EntryKind, GrepRequest
 
 PLAIN: tuple[int, ...] = ()
@@ -325,9 +326,13 @@ class Walked:
         deadline: Deadline,
         noted: Noted,
         passes: Callable[[WorkPath], bool] | None = None,
+        *,
+        asks: bool = True,
     ) -> None:
-        """`passes` tells whether a file may match, where that is known before."""
+        """`passes` tells whether a file may match, where that is known; `asks` says that each is opened
+        before the next is taken."""
         self._passes = passes
+        self._asks = asks
         self._guard = guard
         self._top = top
         self._scope = scope
@@ -355,12 +360,12 @@ class Walked:
         try:
             with closing(walk.below(self._top, self._top.real)) as runs:
                 for run in runs:
-                    for name in in_order(run.names):
-                        self.stopped_at = path = run.prefix + name
+                    for path in (
+                        self._far(run, least) if self._asks and is_far(run.folder) else self._paths(run)
+                    ):
+                        self.stopped_at = path
                         self._deadline.check()
-                        is_file = run.kind(name) is EntryKind.FILE
-                        is_candidate = is_file and path_key(path) >= least and self._scope.takes(path)
-                        if is_candidate and self._may_match(path):
+                        if self._is_candidate(run, path, least):
                             yield path
         finally:
             self._noted.unreadable += walk.closed
@@ -368,8 +373,25 @@ class Walked:
         if walk.stopped is not None:
             raise walk.stopped
 
-    def _may_match(self, path: str) -> bool:
-        return self._passes is None or self._passes(join_below(self._top.real, path))
+    def _paths(self, run: Run) -> Iterator[str]:
+        return (run.prefix + name for name in in_order(run.names))
+
+    def _far(self, run: Run, least: bytes) -> Iterator[str]:
+        """The candidates of a run, asked for ahead, and its last path: all before it have been seen."""
+        paths = [*self._paths(run)]
+        files = (path for path in paths if self._is_candidate(run, path, least))
+        with closing(in_step(files, self._ask)) as asked:
+            yield from asked
+        yield from (path for path in paths[-1:] if not self._is_candidate(run, path, least))
+
+    def _ask(self, path: str) -> Begun | None:
+        return self._guard.ahead(join_below(self._top.real, path), self._deadline)
+
+    def _is_candidate(self, run: Run, path: str, least: bytes) -> bool:
+        if run.kind(path[len(run.prefix) :]) is not EntryKind.FILE or path_key(path) < least:
+            return False
+        taken = self._scope.takes(path)
+        return taken and (self._passes is None or self._passes(join_below(self._top.real, path)))
 
 
 class Rounds(Struct, frozen=True):
@@ -421,7 +443,8 @@ def rounds_below(
         else:
             both = _sought(request, pattern)
             passes = Sieve(guard, request, both, deadline, share=share, confined=confined).passes
-        walked = Walked(guard, top, scope, deadline, noted, passes)
+        asks = sort_of(request) != "mtime"
+        walked = Walked(guard, top, scope, deadline, noted, passes, asks=asks)
         return Rounds(walked, walked, noted)
     root = opened.enter_context(guard.open_folder(guard.top_of(top.real))).fileno() if confined else None
     shared = (guard, top, scope, request, deadline)

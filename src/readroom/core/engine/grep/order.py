@@ -14,12 +14,13 @@ from itertools import groupby, islice
 from typing import TypeAlias, final
 
 from readroom.core.deadline import Deadline
-from readroom.core.engine.cursors import GrepPlace, path_key
+from readroom.core.engine.ahead import in_step
+from readroom.core.engine.cursors import Cursor, GrepPlace, path_key
 from readroom.core.engine.grep.lines import Searched, Text
 from readroom.core.engine.scope import join_below
 from readroom.core.errors import AbsentError, NotAFolder, ReadroomError, RefusedError
 from readroom.core.limits.find import FIND_FILE_BYTES
-from readroom.core.paths import WorkPath
+from readroom.core.paths import WorkPath, may_lead_inside
 from readroom.core.policy.guard import Guard
 from readroom.core.ranking.counting import CountedText
 from readroom.core.ranking.names import NameHints
@@ -27,12 +28,25 @@ from readroom.core.ranking.query import parse
 from readroom.core.ranking.roles import older_versions
 from readroom.core.ranking.score import Counted, Glimpse, Scale, count, glance, rank
 from readroom.core.search.pattern import words
-from readroom.core.stores.base import Folder
+from readroom.core.stores.base import Begun, Folder
 from readroom.core.text.encodings import decode, visible
 from readroom.core.values import EntryKind, GrepRequest
 from readroom.core.values.find import millionths
 
 Ranked: TypeAlias = tuple[GrepPlace, str]
+
+
+def in_turn(
+    ranked: Iterable[Ranked], start: Cursor | None, guard: Guard, top: WorkPath, deadline: Deadline
+) -> Iterator[Ranked]:
+    """The files from a place on, asked for ahead."""
+
+    def ask(each: Ranked) -> Begun | None:
+        path = join_below(top, each[1])
+        return None if may_lead_inside(path) else guard.ahead(path, deadline)
+
+    return in_step((each for each in ranked if start is None or each[0] >= start.place), ask)
+
 
 _OF_NO_AGE = (sys.maxsize,)
 """Sorts after all files with a known time; when the file is opened, the reply says why it cannot be read."""

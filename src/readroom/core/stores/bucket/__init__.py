@@ -5,6 +5,7 @@
     client     requests: few at once, counted, bounded; failures as errors of ours
     names      keys that are paths, and keys that are not
     source     an object by ranges, all of one state
+    ahead      objects that a search asks for before it uses them
     folder     names page by page, in the order of names
     place      one object changed on a condition
     single     folders that are one object, and moves

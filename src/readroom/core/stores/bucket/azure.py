@@ -68,8 +68,6 @@ class AzureClient:
         """Find keys and settings among the variables of the provider. Raises MissingProgram, StoreFailed."""
         self.bucket = address.bucket
         self.name = str(address)
-        self.calls = 0
-        self.received = 0
         self._room = threading.BoundedSemaphore(AT_ONCE)
         try:
             from azure.core import MatchConditions, exceptions
@@ -111,10 +109,9 @@ class AzureClient:
                 raise Differs
             return Part(data, meta, _properties(loading.properties))
 
-        part, _ = self._call(path, "read", fetch)
-        self.received += len(part.data)
-        if (spent := spending.current()) is not None:
-            spent.receive(len(part.data))
+        with spending.expecting(size) as received:
+            part, _ = self._call(path, "read", fetch)
+            received(len(part.data))
         return part
 
     def list(self, path: str, prefix: str, most: int, *, flat: bool = False, **more: Any) -> dict[str, Any]:
@@ -197,7 +194,7 @@ class AzureClient:
             "connection_timeout": CONNECT_S,
             "read_timeout": READ_S,
             "max_single_put_size": _PUT_BYTES,
-            "raw_request_hook": self._counted,
+            "raw_request_hook": lambda _: spending.count(),
         }
         container: Any = self._library.ContainerClient
         if whole := said["AZURE_STORAGE_CONNECTION_STRING"]:
@@ -219,11 +216,6 @@ class AzureClient:
         from azure.identity import DefaultAzureCredential
 
         return DefaultAzureCredential()
-
-    def _counted(self, _: Any) -> None:
-        if (spent := spending.current()) is not None:
-            spent.request()
-        self.calls += 1
 
     def _if_still(self, etag: str | None) -> dict[str, Any]:
         """The condition that an object is in that state."""

@@ -12,7 +12,7 @@ from typing import Any, Protocol, final
 
 from msgspec import Struct
 
-from readroom.core.errors import BucketDenied, MissingProgram, StoreFailed
+from readroom.core.errors import BucketDenied, MissingProgram, ReadroomError, StoreFailed
 from readroom.core.extras import OF_BUCKETS, install
 from readroom.core.stores import spending
 from readroom.core.stores.bucket import names
@@ -76,12 +76,9 @@ class Connection(Protocol):
     """The connection to one bucket of any provider. Safe to share between threads.
 
     Attributes:
-        calls: Requests so far; `received` are bytes of content.
         server: What tells this server from others, for identities.
     """
 
-    calls: int
-    received: int
     server: str
 
     def head(self, key: str, path: str, if_match: str | None = None) -> tuple[Meta, dict[str, Any]]:
@@ -117,8 +114,6 @@ class Client:
         """Find keys and settings. Raises MissingProgram, StoreFailed."""
         self.bucket = address.bucket
         self.name = str(address)
-        self.calls = 0
-        self.received = 0
         self._room = threading.BoundedSemaphore(AT_ONCE)
         try:
             import botocore.exceptions
@@ -143,6 +138,7 @@ class Client:
             raise StoreFailed(
                 self.name, f"its settings cannot be used ({type(error).__name__})", _KEYS
             ) from None
+        self._client.meta.events.register("before-send.s3", lambda **_: spending.count())
         self.server: str = self._client.meta.endpoint_url
 
     def close(self) -> None:
@@ -174,10 +170,9 @@ class Client:
                 raise Differs
             return Part(data, meta, reply)
 
-        part: Part = self._call("get_object", path, read, Key=key, **wanted)
-        self.received += len(part.data)
-        if (spent := spending.current()) is not None:
-            spent.receive(len(part.data))
+        with spending.expecting(size) as received:
+            part: Part = self._call("get_object", path, read, Key=key, **wanted)
+            received(len(part.data))
         return part
 
     def list(self, path: str, prefix: str, most: int, *, flat: bool = False, **more: Any) -> dict[str, Any]:
@@ -218,25 +213,24 @@ class Client:
     ) -> Any:
         """Send a request, and read its reply with `use`; again where that breaks off."""
         for left in reversed(range(TRIES)):
-            reply = self._sent(operation, path, action, arguments)
-            try:
-                return use(reply)
-            except (self._failures.HTTPClientError, self._failures.IncompleteReadError, OSError) as error:
-                if not left:
-                    raise self._failed(error, path, action) from None
+            with self._room:
+                reply = self._sent(operation, path, action, arguments)
+                try:
+                    return use(reply)
+                except (self._failures.HTTPClientError, self._failures.IncompleteReadError, OSError) as error:
+                    if not left:
+                        raise self._failed(error, path, action) from None
         raise AssertionError  # the last try returns or raises
 
     def _sent(self, operation: str, path: str, action: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        if (spent := spending.current()) is not None:
-            spent.request()
-        self.calls += 1
-        with self._room:
-            try:
-                reply: dict[str, Any] = getattr(self._client, operation)(Bucket=self.bucket, **arguments)
-            except self._failures.ClientError as error:
-                raise self._refused(error, path, action) from None
-            except (self._failures.BotoCoreError, OSError) as error:
-                raise self._failed(error, path, action) from None
+        try:
+            reply: dict[str, Any] = getattr(self._client, operation)(Bucket=self.bucket, **arguments)
+        except ReadroomError:
+            raise  # a bound that is met, among others
+        except self._failures.ClientError as error:
+            raise self._refused(error, path, action) from None
+        except (self._failures.BotoCoreError, OSError) as error:
+            raise self._failed(error, path, action) from None
         return reply
 
     def _refused(self, error: Any, path: str, action: str) -> Exception:

@@ -7,10 +7,12 @@ from itertools import islice
 from typing import Any, final
 
 from readroom.core.closeable import Closeable
+from readroom.core.deadline import Deadline
 from readroom.core.errors import BadPath, NotFound, StoreFailed
 from readroom.core.lru import LruCache
 from readroom.core.paths import WorkPath, join
 from readroom.core.stores import spending
+from readroom.core.stores.base import Begun, passed
 from readroom.core.stores.bucket import names as keys
 from readroom.core.stores.bucket.client import Connection, Meta, nanoseconds
 from readroom.core.stores.bucket.source import BucketSource, number, stat_of
@@ -36,7 +38,10 @@ class BucketFolder(Closeable):
 
     Attributes:
         unnamed: Keys seen so far that have no path, or that of a folder.
+        far: To open one of its files is a request.
     """
+
+    far = True
 
     def __init__(
         self,
@@ -47,14 +52,17 @@ class BucketFolder(Closeable):
         first: dict[str, Any],
         opened: Callable[[str, WorkPath, Meta | None], BucketSource],
         looked: Callable[[WorkPath], Stat],
+        ask: Callable[[WorkPath, Deadline], Begun | None],
     ) -> None:
-        """`first` is the first page of it, `opened` opens a key, `looked` is the stat of a path."""
+        """`first` is its first page; `opened` opens a key, `looked` is the stat of a path, `ask` the store's
+        `ahead`."""
         self._client = client
         self._device = device
         self._prefix = prefix
         self._first = first
         self._opened = opened
         self._looked = looked
+        self._ask = ask
         self._metas: LruCache[str, Meta | EntryKind] = LruCache(_KEPT_NAMES)
         self._seeded = False
         self.real = real
@@ -124,6 +132,12 @@ class BucketFolder(Closeable):
         path = self._path(name)
         meta = self._known(name)
         return self._opened(self._prefix + name, path, meta if isinstance(meta, Meta) else None)
+
+    def ahead(self, name: str, deadline: Deadline) -> Begun | None:
+        """Ask for an object in it that this call will open; None if there is no room for it yet."""
+        meta = self._known(name)
+        is_empty = isinstance(meta, Meta) and not meta.size
+        return passed if is_empty else self._ask(self._path(name), deadline)
 
     def fileno(self) -> None:
         """Always None."""

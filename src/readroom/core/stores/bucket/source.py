@@ -15,6 +15,7 @@ from readroom.core.closeable import Closeable
 from readroom.core.errors import ObjectChanged
 from readroom.core.limits import BLOCK_BYTES
 from readroom.core.paths import WorkPath
+from readroom.core.stores import spending
 from readroom.core.stores.bucket.client import Beyond, Connection, Differs, Meta, Missing
 from readroom.core.stores.spending import CHECKED_LATER
 from readroom.core.values import EntryKind, Stat, Version
@@ -149,6 +150,8 @@ class BucketSource(Closeable):
         self._ahead = min(2 * self._ahead, _MOST_BLOCKS) if in_order else _FIRST_BLOCKS
         wanted = -(-end // BLOCK_BYTES) - number_
         blocks = min(max(self._ahead, wanted), _MOST_BLOCKS)
+        if (spent := spending.current()) is not None:
+            blocks = max(1, min(blocks, spent.left // BLOCK_BYTES))
         start = number_ * BLOCK_BYTES
         size = min(blocks * BLOCK_BYTES, self.size - start)
         try:

@@ -5,17 +5,30 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, final
 
+from readroom.core.deadline import Deadline
 from readroom.core.errors import BadPath, BucketCannot, NotAFile, NotAFolder, NotFound
 from readroom.core.limits import BLOCK_BYTES
 from readroom.core.lru import LruCache
 from readroom.core.paths import ROOT, WorkPath, basename, join, parent
 from readroom.core.stores import spending
-from readroom.core.stores.base import Change, Leftover, MakeEntry, PutFile, PutTree, RemoveEntry, RenameEntry
+from readroom.core.stores.base import (
+    Begun,
+    Change,
+    Leftover,
+    MakeEntry,
+    PutFile,
+    PutTree,
+    RemoveEntry,
+    RenameEntry,
+    passed,
+)
 from readroom.core.stores.bucket import names as keys
 from readroom.core.stores.bucket import single
 from readroom.core.stores.bucket.address import BucketAddress
+from readroom.core.stores.bucket.ahead import BucketAhead
 from readroom.core.stores.bucket.client import Beyond, Meta, Missing, Part
 from readroom.core.stores.bucket.connecting import connected
 from readroom.core.stores.bucket.folder import PAGE, BucketFolder, folder_stat
@@ -88,6 +101,17 @@ class BucketStore:
             raise NotFound(path)
         return self._opened(key, path, None)
 
+    def ahead(self, path: WorkPath, deadline: Deadline) -> Begun | None:
+        """Ask for an object that this call will open; None if there is no room for it yet."""
+        fetched, key = spending.fetched(), keys.key_of(self._prefix, path, self.client.is_name)
+        if fetched is None or key is None:
+            return None
+        where = (self.device, key)
+        if fetched.get(where) is not None:
+            return passed
+        fetch = partial(self._fetched, key, path)
+        return fetched.ahead(BucketAhead).begin(where, BLOCK_BYTES, deadline, fetch)
+
     def open_folder(self, path: WorkPath) -> BucketFolder:
         """Open a folder: its first page is fetched."""
         prefix = self._folder_key(path)
@@ -96,7 +120,8 @@ class BucketStore:
             if self._meta(path) is not None:
                 raise NotAFolder(path, "file")
             raise NotFound(path)
-        folder = BucketFolder(self.client, self.device, prefix, path, page, self._opened, self._looked)
+        of_store = (self._opened, self._looked, self.ahead)
+        folder = BucketFolder(self.client, self.device, prefix, path, page, *of_store)
         self._learn_absent(path, page, prefix)
         return folder
 
@@ -212,7 +237,9 @@ class BucketStore:
         self._believed.pop(path)
         self._rules.clear()
         if (fetched := spending.fetched()) is not None:
-            fetched.forget((self.device, self._prefix + path))
+            where = (self.device, self._prefix + path)
+            fetched.forget(where)
+            fetched.ahead(BucketAhead).drop(where)
 
     # --- looking ------------------------------------------------------------------------------
 
@@ -240,8 +267,6 @@ class BucketStore:
             return self._source(key, path, meta, b"", checked=True)
         try:
             part = self._beginning(key, path)
-        except Beyond:
-            return self._source(key, path, self.client.head(key, path)[0], b"", checked=True)
         except Missing:
             if self.has_folder(path):
                 raise NotAFile(path, "folder") from None
@@ -251,15 +276,23 @@ class BucketStore:
         return self._source(key, path, part.meta, part.data, checked=True)
 
     def _beginning(self, key: str, path: WorkPath) -> Part:
-        """The first block of an object: as this call has fetched it, if it has."""
+        """The first block of an object: as this call has fetched it, or asked for it, if it has."""
         fetched = spending.fetched()
-        known: Part | None = None if fetched is None else fetched.get((self.device, key))
+        if fetched is None:
+            return self._fetched(key, path)
+        where = (self.device, key)
+        known: Part | None = fetched.get(where)
         if known is not None:
             return known
-        part = self.client.get(key, path, 0, BLOCK_BYTES)
-        if fetched is not None:
-            fetched.put((self.device, key), part, len(part.data))
+        part = fetched.ahead(BucketAhead).take(where) or self._fetched(key, path)
+        fetched.put(where, part, len(part.data))
         return part
+
+    def _fetched(self, key: str, path: WorkPath) -> Part:
+        try:
+            return self.client.get(key, path, 0, BLOCK_BYTES)
+        except Beyond:
+            return Part(b"", self.client.head(key, path)[0], {})
 
     def _source(self, key: str, path: WorkPath, meta: Meta, head: bytes, *, checked: bool) -> BucketSource:
         def changed() -> None:

@@ -11,7 +11,17 @@ from readroom.core.deadline import Deadline
 from readroom.core.errors import AcrossRoots
 from readroom.core.paths import WorkPath
 from readroom.core.secrets import unmasked
-from readroom.core.stores.base import Folder, OrderedFolder, Source, Step, WriteTarget, is_far, keeps_identity
+from readroom.core.stores.base import (
+    Begun,
+    Folder,
+    OrderedFolder,
+    Source,
+    Step,
+    WriteTarget,
+    ask_ahead,
+    is_far,
+    keeps_identity,
+)
 from readroom.core.stores.roots.names import Place
 from readroom.core.values import Entry, EntryKind, Names, Stat, Version
 from readroom.core.values.files import Warn
@@ -99,6 +109,15 @@ class PlacedFolder(Closeable):
         with self.place.naming():
             return PlacedSource(self.inner.open(name), self.place)
 
+    @property
+    def far(self) -> bool:
+        """Whether its files are far away."""
+        return is_far(self.inner)
+
+    def ahead(self, name: str, deadline: Deadline) -> Begun | None:
+        """Ask for a file in it; see `ask_ahead`."""
+        return ask_ahead(self.inner, name, deadline)
+
     def fileno(self) -> int | None:
         """The descriptor, if there is one."""
         return self.inner.fileno()
@@ -175,6 +194,15 @@ class TopFolder(Closeable):
     def open(self, name: str) -> Source:
         """Open a regular file in it, never following a link."""
         return self.inner.open(name)
+
+    @property
+    def far(self) -> bool:
+        """Whether the files of the first root are far away."""
+        return is_far(self.inner)
+
+    def ahead(self, name: str, deadline: Deadline) -> Begun | None:
+        """Ask for a file of the first root; see `ask_ahead`."""
+        return ask_ahead(self.inner, name, deadline)
 
     def fileno(self) -> None:
         """Always None: there is no folder with exactly these names."""
