@@ -33,6 +33,7 @@ SUITES = (
     "keeping",
     "buckets",
     "references",
+    "masking",
 )
 
 
