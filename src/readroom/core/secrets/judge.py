@@ -132,7 +132,10 @@ _INLINE = re.compile(
 )
 """The same within a line, as in logs, addresses and commands."""
 
-_PLAIN_VALUE = re.compile(r"[A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)+\Z|[0-9.,:+-]+\Z|[A-Z][A-Z0-9_]*\Z|(?:/|\./|~)")
+_PLAIN_VALUE = re.compile(
+    r"[A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)+\Z|[0-9.,:+-]+\Z|[A-Z](?:[A-Z]*[0-9]{0,3}|[A-Z0-9]*_[A-Z0-9_]*)\Z"
+    r"|/(?![A-Za-z0-9+/]{22,4096}={1,2}\Z)|\./|~"
+)
 """Values that are names of other things, numbers, constants and paths."""
 
 

@@ -82,6 +82,12 @@ NAMED: tuple[tuple[str, str], ...] = (
         r"[\"'`]((?=[^\s\"'`]*[0-9])(?=[^\s\"'`]*[A-Za-z])[^\s\"'`]{8,4096})[\"'`]",
         r"(?i:token|passphrase|pass)[\"'\]]{0,2}\s{0,8}(?::=|=>|[:=])\s{0,8}[\"'`]",
     ),
+    (  # one that begins with a sign, as a sixty-fourth of base64 does; the library takes none of them
+        rf"(?i:{_MORE_NAMES})\w{{0,40}}[\"'\]]{{0,2}}\s{{0,8}}(?::=|=>|[:=])\s{{0,8}}[\"'`]"
+        r"((?=[^\s\"'`]*[0-9])(?=[^\s\"'`]*[A-Za-z])"
+        r"(?:[+!?^][^\s\"'`]{7,4096}|/[A-Za-z0-9+/]{22,4096}={1,2}))[\"'`]",
+        rf"(?i:{_MORE_NAMES})\w*[\"'\]]{{0,2}}\s{{0,8}}(?::=|=>|[:=])\s{{0,8}}[\"'`][+!?^/]",
+    ),
     (
         r"(?i:(?<![a-z])pass)\s{0,8}[:=]\s{0,8}((?=[^\s]*[0-9])[^\s\"'`,;(){}\[\]<>|&\\$:=]{6,512})\s*\Z",
         r"(?i:pass)\s{0,8}[:=]\s{0,8}[^\s\"'`,;(){}\[\]<>|&\\$:=]*[0-9]",
@@ -234,6 +240,12 @@ OWN: tuple[tuple[str, str, str], ...] = (
         r"\blogin\s+\S+\s+(?:account\s+\S+\s+)?password\s+(\S+)"
         r"|\A\s{0,40}password\s+((?=[^\s0-9]*[0-9])[^\s\"'`(){}<>$%:=,;]{6,512})\s*\Z",
         r"login\s[^\n]*password\s|(?m:^[ \t]{0,40}password\s)",
+    ),
+    (  # auth.json of composer, whose names are hosts
+        "token",
+        r"\"(?:[\w-]{1,40}\.){0,4}(?:github|gitlab|bitbucket|packagist)[\w-]{0,40}\.[a-z]{2,10}\"\s{0,8}:\s{0,8}"
+        r"\"((?=[^\"]*[0-9])(?=[^\"]*[A-Za-z])[\w-]{20,255})\"",
+        r"(?:github|gitlab|bitbucket|packagist)[\w-]*\.[a-z]+\"\s{0,8}:",
     ),
     (  # .npmrc
         KEYWORD,
