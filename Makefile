@@ -23,7 +23,8 @@ run: .venv/installed
 	@exec .venv/bin/readroom serve $(if $(PORT),--port "$(PORT)") -- "$(DIR)"
 
 install: .venv/installed
-	@mkdir -p "$(BIN)" && ln -sfn "$(CURDIR)/.venv/bin/readroom" "$(BIN)/readroom"
+	@mkdir -p "$(BIN)" "$(BIN)/../share/man/man1" && ln -sfn "$(CURDIR)/.venv/bin/readroom" "$(BIN)/readroom"
+	@ln -sfn "$(CURDIR)/docs/man/readroom.1" "$(BIN)/../share/man/man1/readroom.1"
 	@case ":$$PATH:" in *":$(BIN):"*) echo "readroom is on your PATH, from $(BIN)" ;; \
 	  *) echo "$(BIN)/readroom is there; add $(BIN) to your PATH to type it anywhere" ;; esac
 

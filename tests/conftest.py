@@ -10,6 +10,8 @@ from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 # The same examples in every run, wherever it is; `thorough` searches elsewhere each time.
 settings.register_profile(
@@ -22,6 +24,9 @@ settings.register_profile(
 )
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=5000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+if settings.get_current_profile_name() == "default":
+    # It would also draw constants of the modules that are loaded, other ones in each worker.
+    providers._get_local_constants = Constants
 
 # Servers that tests start record their calls; not in the ledger of whoever runs the tests.
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="readroom-tests-state-")

@@ -35,6 +35,7 @@ def test_make_install_puts_the_command_where_it_is_asked_to(tmp_path: Path) -> N
     done = run("make", "install", f"BIN={tmp_path}/bin")
     assert f"add {tmp_path}/bin to your PATH" in done.stdout
     assert subprocess.run([tmp_path / "bin/readroom", "--version"], capture_output=True, check=True).stdout
+    assert (tmp_path / "share/man/man1/readroom.1").read_text(encoding="utf-8").startswith(".TH READROOM")
     again = run("make", "install", f"BIN={tmp_path}/bin", PATH=f"{tmp_path}/bin:{os.environ['PATH']}")
     assert "readroom is on your PATH" in again.stdout
 

@@ -10,8 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-import uuid
-from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -32,7 +30,16 @@ _MEMORY_MB = 256.0
 _LEAST, _LARGEST = 20_000, 900_000
 """Recorded sessions of this size in bytes are multiplied: 230 KB in the mean, so that all are 2.3 GB."""
 
-_ID = re.compile(rb"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_CLIENTS = ("claude-code", "codex", "continue", "copilot-cli", "gemini-cli", "pi", "qwen-code")
+_ID = re.compile(rb"\b[0-9a-f]{8}(-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})\b")
+_NAMED = re.compile(rb'_fk_|\b(?:msg_|chatcmpl-)(?=[0-9]+\b)|"(?:id|parentId)":"(?=[0-9a-f]{8}")')
+"""Ids of sessions and messages; and of calls, answers and entries, as the scripted model and pi made them.
+
+An audit counts an answer once that two sessions have, so a session under another name is a copy as long as
+its answers have the same.
+"""
+_HOUR = re.compile(rb"\b2026-11-[0-9]{2}T[0-9]{2}(?=:)")
+_DAYS = 28
 _MB = 1e6
 _POLL_S = 0.5
 
@@ -48,7 +55,7 @@ class Outcome:
 
 
 def run(record: Record) -> None:
-    """The rows of the normal form are the same byte for byte, whoever made them and whatever died meanwhile.
+    """Rows and report are the same byte for byte, whoever made them and whatever died meanwhile.
 
     Unfair to Dask: scheduler, four workers and the client share two processors, and one worker is killed
     half way; what it shows is that nothing is lost, not that it is faster here.
@@ -92,46 +99,52 @@ def _told(record: Record, outcomes: dict[str, Outcome], size: int) -> None:
         )
     heads = ["Audited by", "On the clock", "Processor time"]
     heads += ["A session", "Read a second of it", "Largest process"]
-    record.table([*heads, "SHA-256 of the rows"], rows)
+    record.table([*heads, "SHA-256 of rows and report"], rows)
     if any(outcome.digest != first.digest for outcome in outcomes.values()):
         raise RuntimeError("the rows differ")
 
 
 def _multiplied(folder: Path, count: int) -> int:
-    """Records of real sessions, each under an id of its own, as often as is wanted; their bytes together."""
+    """Records of real sessions, each with ids and times of its own, as often as is wanted; their bytes."""
     folder.mkdir()
     size = 0
     with TemporaryDirectory() as name:
-        sources = [path for session in SESSIONS for path in unpacked(session, Path(name))]
-        wanted = sorted(
-            path for path in sources if path.suffix == ".jsonl" and _LEAST < path.stat().st_size < _LARGEST
-        )
-        texts = [path.read_bytes() for path in wanted if "traces" not in path.name]
-    ids = [Counter(_ID.findall(text)).most_common(1)[0][0] for text in texts]
+        wanted = [session for session in SESSIONS if session.startswith(_CLIENTS)]
+        sources = [path for session in wanted for path in unpacked(session, Path(name))]
+        chosen = [path for path in sources if _LEAST < path.stat().st_size < _LARGEST]
+        texts = [(path.suffix, path.read_bytes()) for path in chosen if path.suffix in (".json", ".jsonl")]
     for number in range(count):
-        which = number % len(texts)
-        own = uuid.uuid5(uuid.NAMESPACE_OID, str(number))
-        content = texts[which].replace(ids[which], str(own).encode())
+        suffix, text = texts[number % len(texts)]
         place = folder / f"{number // 1000:02}"
         place.mkdir(exist_ok=True)
-        size += (place / f"{own}.jsonl").write_bytes(content)
+        size += (place / f"{number:08x}{suffix}").write_bytes(_another(text, number, number // len(texts)))
     return size
 
 
+def _another(text: bytes, number: int, times: int) -> bytes:
+    """The record with ids of this number, and as what it recorded in another hour: no answer is a copy."""
+    text = _ID.sub(rb"%08x\g<1>" % number, text)
+    text = _NAMED.sub(rb"\g<0>%d" % (_SESSIONS + number), text)
+    return _HOUR.sub(b"2026-10-%02dT%02d" % (1 + times % _DAYS, times // _DAYS), text)
+
+
 def _audited(records: Path, folder: Path, *options: str) -> Outcome:
-    """What `readroom audit` makes of all records, as rows."""
-    rows = folder / "rows.jsonl"
+    """What `readroom audit` makes of all records: rows, and the report, which are hashed together."""
+    rows, report = folder / "rows.jsonl", folder / "report"
     command = [sys.executable, "-m", "readroom", "audit", str(records), "--jsonl", str(rows), "--force"]
     start = time.perf_counter()
-    process = subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL)
-    spent_s, memory_mb = _ended(process)
+    with report.open("wb") as out:
+        process = subprocess.Popen([*command, *options], stdout=out)
+        spent_s, memory_mb = _ended(process)
     wall_s = time.perf_counter() - start
     if process.returncode:
         raise RuntimeError(f"readroom audit ended with {process.returncode}")
+    digest = sha256(report.read_bytes())
     with rows.open("rb") as stream:
-        digest = sha256()
-        while block := stream.read(1 << 20):
-            digest.update(block)
+        for line in stream:
+            if line.startswith(b'{"row":"session"') and b'"copied_turns":0,' not in line:
+                raise RuntimeError("a session counts as a copy of another")
+            digest.update(line)
     return Outcome(wall_s, spent_s, memory_mb, digest.hexdigest())
 
 

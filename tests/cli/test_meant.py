@@ -13,6 +13,7 @@ import pytest
 from readroom.cli import near
 from readroom.cli.commands import COMMANDS, GROUP
 from readroom.cli.connect.clients import CLIENTS, longest_reply
+from readroom.cli.exits import ExitCode
 from readroom.core.contracts.native import NATIVE
 from readroom.core.contracts.schema import properties
 from readroom.core.limits import REPLY_BYTES
@@ -195,8 +196,8 @@ def test_the_first_sentence_after_the_first_write_is_one(
 @pytest.mark.parametrize("line", [("ui", "/no/such"), ("audit", "/no/such"), ("audit", "no such", "--here")])
 def test_a_record_that_is_not_there_is_said_in_a_sentence(cli: Cli, line: tuple[str, ...]) -> None:
     done = cli.bare(*line)
-    assert done.code == 2
-    assert re.match(r"readroom: .+ does not exist\. ", done.err)
+    assert done.code == ExitCode.NOT_FOUND
+    assert re.match(r"readroom: There is no file or folder .+\. Check the path, or ", done.err)
 
 
 def test_an_audit_that_finds_no_session_says_where_it_looked(
@@ -218,3 +219,34 @@ def test_quotes_on_the_site_are_those_that_can_be_pasted() -> None:
     source = (ROOT / "scripts" / "website" / "conf.py").read_text(encoding="utf-8")
     exec(compile(source, "conf.py", "exec"), {"__file__": str(ROOT / "scripts/website/conf.py")}, settings)
     assert settings["smartquotes"] is False
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("orders.py", "Use `readroom read orders.py`."),
+        ("shop", "Use `readroom ls shop`."),
+        ("help ls", "Use `readroom ls --help`."),
+        ("help", "Use `readroom --help`."),
+        ("git", "Give one of changes, log, blame."),
+        ("find price list", "readroom find 'price list'"),
+        ("grep orders.py price", "The path comes last: readroom grep price orders.py"),
+        ("refs orders.py price", "The path comes last: readroom refs price orders.py"),
+        ("ls ssh://host/srv/shop", "`--at ADDRESS` works on another machine."),
+        ("rm -r shop", "Leave it out: `readroom rm` does that."),
+        ("mkdir -p new", "Leave it out: `readroom mkdir` does that."),
+        ("connect codex nowhere", "Give the path of a folder."),
+        ("edit orders.py price cost", "Give the texts with --old and --new."),
+        ("diff", "`readroom history` lists the changes."),
+    ],
+)
+def test_a_line_that_was_meant_otherwise_gets_the_line_that_does_it(
+    cli: Cli, line: str, hint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(cli.root)
+    (folder / "shop").mkdir()
+    (folder / "orders.py").write_text("price = 1\n", encoding="utf-8")
+    monkeypatch.chdir(folder)
+    done = cli.bare(*line.split())
+    assert done.code != 0
+    assert hint in done.err.replace("\n", " ")

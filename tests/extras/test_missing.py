@@ -15,9 +15,12 @@ from typing import NamedTuple
 
 import pytest
 
+from readroom.core.extras import install
 from tests.documents.reading.making import pdf, png
 from tests.extras.lacking import EXTRAS, ROOT, command, environment
 from tests.suites import daily
+
+PIP = Path(sys.executable).with_name("pip")
 
 KOTLIN = "class Order(val sum: Int) {\n    fun total(): Int = sum\n}\n"
 
@@ -119,7 +122,16 @@ def test_a_missing_extra_is_one_sentence_with_the_command_that_installs_it(
 
 def test_a_server_that_is_not_installed_says_how_to_install_it(folder: Path, bare: dict[str, str]) -> None:
     said = _output(command("serve", "."), folder, bare)
-    assert said.endswith("is not installed. Install it: pip install 'readroom[serve]'")
+    assert said.endswith(f"is not installed. Install it: {install('serve')}")
+
+
+@pytest.mark.skipif(not PIP.exists(), reason="this environment has no pip")
+def test_the_pip_of_this_environment_is_named_where_a_shell_has_another(
+    tmp_path: Path, bare: dict[str, str]
+) -> None:
+    for path, pip in (("/usr/bin", str(PIP)), (str(PIP.parent), "pip")):
+        said = _output(command("serve", "."), tmp_path, {**bare, "PATH": path})
+        assert said.endswith(f"Install it: {pip} install 'readroom[serve]'"), path
 
 
 def test_a_terminal_without_colours_gets_the_same_text(folder: Path, bare: dict[str, str]) -> None:

@@ -195,13 +195,15 @@ def test_a_large_file_is_read_as_a_small_one(store: StoreName, sample: Sample, c
         driver = Driver(files, reply_bytes=cap)
         lines = split(text)
         reply = driver.call("read_file", path="big.txt", offset=-40, encoding=codec)
-        assert fact(reply, "total_lines") == len(lines)
+        # A bucket sends its end alone, so lines have numbers from there until all above are counted.
+        total = fact(reply, "total_lines")
+        assert total == len(lines) or (total is None and store == "bucket")
         assert fact(reply, "size_bytes") == len(text.encode(codec)) > SMALL_FILE_BYTES
+        first = max(1, len(lines) - 39) if total else -min(40, len(lines))
+        tail = dict(enumerate(lines[-40:], first))
         found = shown(reply)
-        assert all(lines[number - 1].startswith(shown_text) for number, shown_text in found.items())
-        assert driver.lines("big.txt", offset=-40, encoding=codec) == {
-            number: lines[number - 1] for number in range(max(1, len(lines) - 39), len(lines) + 1)
-        }
+        assert all(tail[number].startswith(shown_text) for number, shown_text in found.items())
+        assert driver.lines("big.txt", offset=-40, encoding=codec) == tail
 
 
 LONG = "x" * 2100 + "ab日" * 9000

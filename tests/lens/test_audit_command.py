@@ -108,7 +108,9 @@ def test_a_folder_without_records_is_nothing_found(tmp_path: Path) -> None:
 def test_nothing_that_is_there_is_replaced_unless_it_is_said(tmp_path: Path, codex: Path) -> None:
     page = tmp_path / "report.html"
     page.write_text("mine")
-    assert _run(str(codex), "--html", str(page)).returncode == 2
+    refused = _run(str(codex), "--html", str(page))
+    assert refused.returncode == 2
+    assert refused.stderr.startswith(f"readroom: --html {str(page)!r} already exists")
     assert page.read_text() == "mine"
     assert _run(str(codex), "--html", str(page), "--force").returncode == 0
     assert page.read_text().startswith("<!doctype html>")

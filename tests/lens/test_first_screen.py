@@ -189,7 +189,8 @@ def test_a_project_is_a_folder_or_its_name(project: str, found: bool, tmp_path: 
     ],
 )
 def test_a_model_has_its_price_under_every_name(name: str, plain: str) -> None:
-    assert plain_name(name) == plain
+    """Its row in the table of models is that of the price as well."""
+    assert plain_name(name) == price_list(None).name(name) == plain
     assert price_list(None).of(name) is not None
 
 
@@ -198,6 +199,7 @@ def test_a_model_has_its_price_under_every_name(name: str, plain: str) -> None:
 )
 def test_a_model_without_a_price_is_not_given_that_of_another(name: str) -> None:
     assert price_list(None).of(name) is None
+    assert price_list(None).name(name) == name
 
 
 def test_cached_input_is_apart_and_long_requests_cost_their_own() -> None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from readroom.core import context
 from readroom.lens.audit import Options
 from readroom.lens.findings.secrets import is_harmless
-from readroom.lens.normal_form import Call, Session, Turn
+from readroom.lens.normal_form import Call, Lines, Session, Turn
 from readroom.lens.report import Totals
 from readroom.lens.report import statements as said
 from readroom.lens.report.courses import CALLS_LISTED, COURSES_DRAWN, course_of
@@ -82,6 +82,22 @@ def test_the_page_says_what_the_terminal_says(totals: Totals) -> None:
         *(habit.ends for habit in habits),
     ):
         assert words in wide
+
+
+def test_a_page_without_sessions_says_so_and_has_no_empty_tables() -> None:
+    shown = text_of("".join(page(Totals(), True)))
+    assert "No session is in what was audited." in shown
+    assert "<table" not in "".join(page(Totals(), True))
+
+
+def test_a_long_place_keeps_its_lines() -> None:
+    """The path of a call may be long: the lines are behind it."""
+    part = _long(3)
+    path = "src/" + "a_folder_of_a_long_name/" * 9 + "a.py"
+    lines = [Lines("s", call.call, path, 7, 41) for call in part.calls]
+    found = Totals()
+    found.add(Audited(part.session, part.turns, part.calls, lines, []))
+    assert f"<code>{path}:7-41</code>" in "".join(page(found, False))
 
 
 def test_sessions_are_named_and_no_id_stands_alone(totals: Totals, parts: list[Audited]) -> None:

@@ -184,3 +184,15 @@ def test_an_id_in_a_line_names_one_session(tmp_path: Path, ids: list[str]) -> No
         assert [one for one in ids if one.startswith(start)] == [id] or start == id
         assert len(start) >= min(7, len(id))
     assert named[0] == "f391649…" or not ids[0].startswith("f39")
+
+
+def test_a_sub_agent_does_not_make_the_id_of_its_session_long() -> None:
+    """It begins with that id, and is named by the beginnings of both."""
+    whole = "87ff9f6f-d995-4cf6-82a6-cd6d74632393"
+    totals = Totals()
+    for id in (whole, f"{whole}/aa08ad369ea99", f"{whole}/aa08ad400", f"{whole}/b1", "87ff9f6f-d996"):
+        totals.add(Audited(Session(id, "r", "Codex"), [], [], [], []))
+    assert totals.called(whole) == "Codex 87ff9f6f-d995…"
+    assert totals.called(f"{whole}/aa08ad369ea99") == "Codex 87ff9f6f-d995…/aa08ad3…"
+    assert totals.called(f"{whole}/aa08ad400") == "Codex 87ff9f6f-d995…/aa08ad4…"
+    assert totals.called(f"{whole}/b1") == "Codex 87ff9f6f-d995…/b1"

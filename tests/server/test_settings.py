@@ -50,3 +50,12 @@ def test_a_value_of_the_ledger_is_named_and_not_repeated(tmp_path: Path, text: s
         config.load(MemoryStore(), file)
     assert caught.value.facts["key"] == key
     assert "secret" not in str(caught.value) + caught.value.advice
+
+
+def test_a_root_that_is_not_there_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "operator.toml"
+    for line, problem in (('root = "docs"', f"{tmp_path}/docs is not a folder"), ("", "is missing")):
+        file.write_text(f"[workspaces.docs]\n{line}\n", encoding="utf-8")
+        with pytest.raises(BadConfig) as caught:
+            serve.load(str(file))
+        assert f"workspaces.docs.root: {problem}." in str(caught.value)

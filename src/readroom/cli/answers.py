@@ -133,10 +133,20 @@ def finish(
     if as_json:
         output.show_result(reply)
     elif reply.is_error:
-        output.complain(worded(reply.facts, root))
+        output.complain(worded(reply.facts, root) + _meant(reply, arguments))
     else:
         output.show(reply.text, arguments)
     return exit_code_of(reply.facts) if reply.is_error else ExitCode.OK
+
+
+def _meant(reply: Reply, arguments: Mapping[str, Fact]) -> str:
+    """A line about a path that is not there, and was meant as something else; empty for other failures."""
+    if exit_code_of(reply.facts) is not ExitCode.NOT_FOUND:
+        return ""
+    from readroom.cli import near
+
+    line = near.in_place(arguments)
+    return line and f"\n{line}"
 
 
 def answer_each(

@@ -114,8 +114,7 @@ class _Commands(click.Group):
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             from readroom.cli import near
 
-            if args[0] in near.COMMANDS:
-                line = near.COMMANDS[args[0]]
+            if line := near.command_for(args, COMMANDS):
                 raise click.UsageError(f"No such command {args[0]!r}. Use `{line}`.", ctx)
             raise click.NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx)
         return super().resolve_command(ctx, args)
@@ -163,13 +162,25 @@ def _in_place(error: click.UsageError, arguments: Sequence[str]) -> click.UsageE
 
 
 def _advised(error: click.UsageError) -> click.UsageError:
-    """The equivalent of another program's option, if the command has one."""
-    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
+    """The same with what is needed instead, where that is known."""
+    if error.ctx is None:
         return error
     from readroom.cli import near
 
-    advice = near.instead_of(error.option_name, error.ctx.command)
-    return click.UsageError(f"{error.message} {advice}", error.ctx) if advice else error
+    command = error.ctx.command
+    if isinstance(error, click.NoSuchOption):
+        advice = near.instead_of(error.option_name, command)
+        return click.UsageError(f"{error.message} {advice}", error.ctx) if advice else error
+    advice = near.ARGUMENTS.get(command.name or "", "")
+    if isinstance(error, click.MissingParameter) and error.param is not None:
+        from readroom.cli import completion
+
+        values = ", ".join(completion.words(error.ctx, error.param))
+        advice = f"Give one of {values}." if values else advice
+    elif type(error) is not click.UsageError:
+        return error
+    said = error.format_message().rstrip(".")
+    return click.UsageError(f"{said}. {advice}", error.ctx) if advice else error
 
 
 def _misused(error: click.UsageError, arguments: Sequence[str]) -> int:

@@ -1,6 +1,6 @@
 """Values that a shell offers and no type lists: clients, tools, contracts, languages and findings.
 
-Imported when a shell asks; a value that is not offered is as good as before.
+Imported when a shell asks, or when one is missing; a value that is not offered is as good as before.
 """
 
 from __future__ import annotations
@@ -81,6 +81,12 @@ class _Offered(click.types.StringParamType):
         before, comma, last = incomplete.rpartition(",")
         words = (word for word in self._source(ctx) if word.startswith(last))
         return [CompletionItem(f"{before}{comma}{word}") for word in words]
+
+
+def words(ctx: click.Context, parameter: click.Parameter) -> Iterable[str]:
+    """The values of an argument of the command, where they are listed here."""
+    source = _SOURCES.get((ctx.command.name or "", parameter.name or ""))
+    return () if source is None else source(ctx)
 
 
 def offer(command: click.Command) -> None:

@@ -133,7 +133,7 @@ def _telemetry(observing: Observing | None) -> Iterator[Diagnosis]:
         yield Diagnosis("otel", "ok", "off; [otel] endpoint or OTEL_EXPORTER_OTLP_ENDPOINT turns it on")
         return
     works, found, remedy = observing.tried()
-    yield Diagnosis("otel", "ok" if works else "note", found, _typed(remedy))
+    yield Diagnosis("otel", "ok" if works else "note", found, remedy)
 
 
 def _promises(promises: Promises) -> Iterator[Diagnosis]:
@@ -187,7 +187,7 @@ def _secrets() -> Iterator[Diagnosis]:
     try:
         require()
     except ReadroomError as error:
-        remedy = f"{_typed(install('audit'))} installs it"
+        remedy = f"{install('audit')} installs it"
         yield Diagnosis("secrets", "note", f"cannot be masked here: {error.message}", remedy)
         return
     yield Diagnosis("secrets", "ok", "can be masked; they are shown unless that is asked for")
@@ -208,7 +208,7 @@ def _outlines() -> Iterator[Diagnosis]:
     missing = sorted(name for name in GRAMMARS if find_spec(grammar_of(name).module) is None)
     if missing:
         state = f"{len(GRAMMARS) - len(missing)} languages; no grammar for {', '.join(missing)}"
-        yield Diagnosis("outlines", "note", state, f"{_typed(install(OF_GRAMMARS))} installs the rest")
+        yield Diagnosis("outlines", "note", state, f"{install(OF_GRAMMARS)} installs the rest")
         return
     yield Diagnosis("outlines", "ok", f"{len(GRAMMARS)} languages")
 
@@ -223,17 +223,8 @@ def _extras() -> Iterator[Diagnosis]:
     if have:
         yield Diagnosis("extras", "ok", f"installed: {', '.join(have)}")
     if lack:
-        remedy = f"{_typed(install(','.join(lack)))} installs all of these, or name those you need"
+        remedy = f"{install(','.join(lack))} installs all of these, or name those you need"
         yield Diagnosis("extras", "note", f"not installed: {', '.join(lack)}", remedy)
-
-
-def _typed(line: str) -> str:
-    """A line for pip, with the path of this environment's own where a shell would start another."""
-    import shlex
-
-    own = os.path.join(os.path.dirname(sys.executable), "pip")
-    is_other = line.startswith("pip ") and shutil.which("pip") != own and os.path.exists(own)
-    return f"{shlex.quote(own)}{line.removeprefix('pip')}" if is_other else line
 
 
 def _packages() -> dict[str, list[str]]:

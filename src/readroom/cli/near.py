@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import os
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import click
+
+    from readroom.core.values import Fact
 
 _COMMANDS = {
     "readroom read FILE": "cat head less more show view open sed bat",
@@ -75,12 +78,47 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
 }
 """Options of other programs, and those that do it here, where a command has them."""
 
+ARGUMENTS: Mapping[str, str] = {
+    "diff": "`readroom history` lists the changes.",
+    "edit": "Give the texts with --old and --new.",
+}
+"""By command: what to type if an argument is missing, or one too many."""
+
 NEEDLESS: Mapping[str, frozenset[str]] = {
     "grep": frozenset(("-r", "-R", "--recursive", "-n", "--line-number", "-H", "-E", "-P")),
-    "ls": frozenset(("-l", "-a", "-A", "--all", "--hidden")),
+    "ls": frozenset(("-l", "-a", "-A", "--all", "--hidden", "--long")),
+    **dict.fromkeys(("rm", "cp"), frozenset(("-r", "-R", "--recursive"))),
+    "mkdir": frozenset(("-p", "--parents")),
     "read": frozenset(("--number", "--line-numbers")),
 }
 """Options of other programs for the default behavior of a command."""
+
+
+def command_for(words: Sequence[str], known: Collection[str]) -> str:
+    """The command line for words that begin with no command; empty if nothing is known."""
+    import shlex
+
+    first = words[0]
+    if first == "help" and len(words) > 1 and words[1] in known:
+        return f"readroom {words[1]} --help"
+    if first not in COMMANDS and os.path.exists(first):
+        return shlex.join(["readroom", "ls" if os.path.isdir(first) else "read", *words])
+    return COMMANDS.get(first, "")
+
+
+def in_place(arguments: Mapping[str, Fact]) -> str:
+    """A line about a path that is not there: an address, a word of a question, or a pattern was meant."""
+    import shlex
+
+    path, query, pattern = (str(arguments.get(name, "")) for name in ("path", "query", "pattern"))
+    if "://" in path:
+        return "`--at ADDRESS` works on another machine."
+    if query and path.isalnum() and " " not in query:
+        return f"Quote a question of several words: readroom find {shlex.quote(f'{query} {path}')}"
+    if pattern and os.path.exists(pattern):
+        command = "refs" if arguments.get("output") == "references" else "grep"
+        return f"The path comes last: {shlex.join(['readroom', command, path, pattern])}"
+    return ""
 
 
 def instead_of(option: str, command: click.Command) -> str:

@@ -33,9 +33,11 @@ BANDS: Final[Mapping[Band, str]] = {
 }
 """The parts of a context, from the bottom of a chart to its top."""
 
-ABOUT_BANDS: Final = (
-    "Shown again: lines that the model still had. Thrown away: results that nothing later used."
-)
+ABOUT_BANDS: Final[Mapping[Band, str]] = {
+    "repeats": "Shown again: lines that the model still had.",
+    "unused": "Thrown away: results that nothing later used, of long sessions among the first results only.",
+}
+"""The meaning of bands whose names do not say it."""
 
 _COLOURS: Final[Mapping[Band, tuple[str, str]]] = {
     "instructions": ("#6b7480", "#8d97a3"),

@@ -31,8 +31,18 @@ def one_file() -> str | None:
 
 
 def install(extra: str) -> str:
-    """The command that installs an extra, or that makes a file with it."""
-    return f"pip install 'readroom[{extra}]'" if one_file() is None else f"EXTRAS={extra} scripts/package"
+    """The command that installs an extra here, or that makes a file with it."""
+    return f"{pip()} install 'readroom[{extra}]'" if one_file() is None else f"EXTRAS={extra} scripts/package"
+
+
+def pip() -> str:
+    """The pip of this environment, as a shell starts it: by its path, unless `pip` alone is the same."""
+    import shlex
+    import shutil
+
+    own = os.path.join(os.path.dirname(sys.executable), "pip")
+    is_other = shutil.which("pip") != own and os.path.exists(own)
+    return shlex.quote(own) if is_other else "pip"
 
 
 def problem(package: str) -> str:

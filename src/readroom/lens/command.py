@@ -23,8 +23,8 @@ from readroom.cli.exits import ExitCode
 from readroom.cli.folders import Folder
 from readroom.cli.options import flag, json_option, option, subcommand
 from readroom.core import config
-from readroom.core.errors import BadValue, UsageError
-from readroom.core.quoting import joined, plain, quote
+from readroom.core.errors import BadValue, NotFound, UsageError
+from readroom.core.quoting import joined, plain
 from readroom.core.rows import FINDINGS, FindingKind
 from readroom.core.session.meter import COUNTERS
 from readroom.lens import records
@@ -242,7 +242,7 @@ def _unread(totals: Totals) -> str:
 def _named(paths: tuple[str, ...]) -> list[Path]:
     absent = [path for path in paths if not os.path.exists(path)]
     if absent:
-        raise UsageError(f"{quote(absent[0])} does not exist", "Check the path, or use --here.")
+        raise NotFound(absent[0], advice="Check the path, or use --here.")
     return [Path(path) for path in paths]
 
 
@@ -304,11 +304,9 @@ def _new(path: str, force: bool, option: str) -> Iterator[TextIO]:
         part = _beside(real)
         stream = open(part, "x", encoding="utf-8", newline="\n")  # noqa: SIM115
     except FileExistsError:
-        raise BadValue("output", path, "already exists", "Choose a new file, or use --force.") from None
+        raise BadValue(option, path, "already exists", "Choose a new file, or use --force.") from None
     except OSError as error:
-        raise BadValue(
-            "output", path, f"cannot be written: {error.strerror}", "Choose another file."
-        ) from None
+        raise BadValue(option, path, f"cannot be written: {error.strerror}", "Choose another file.") from None
     try:
         with stream:
             yield stream

@@ -182,6 +182,9 @@ class Shown:
         self._lines = 0
         self._compacted = 0  # the last turn before a compaction
         self._dropped: list[tuple[int, int]] = []  # turns undone by going back
+        self._replaced: dict[
+            int, int
+        ] = {}  # turns whose results a client replaced, and the last that sent them
 
     @property
     def held(self) -> int:
@@ -198,9 +201,14 @@ class Shown:
         if len(self._dropped) > self._bounds.rewinds:
             del self._dropped[0]
 
+    def replace(self, turn: int, last: int) -> None:
+        """The requests after the turn `last` carry other texts in place of the results of `turn`."""
+        self._replaced.setdefault(turn, last)
+
     def end(self, turn: int, turns: int) -> int:
         """The last of `turns` turns whose request carried the results of `turn`."""
-        return min((last for first, last in self._dropped if first <= turn <= last), default=turns)
+        undone = min((last for first, last in self._dropped if first <= turn <= last), default=turns)
+        return min(undone, self._replaced.get(turn, turns))
 
     def spans(self, number: int, turn: int, file: str, first: int, hashes: list[int]) -> list[Lines]:
         """The lines that call `number` shows, in stretches: new, in view, or seen before a compaction."""
@@ -225,7 +233,7 @@ class Shown:
         return spans
 
     def _is_dropped(self, turn: int) -> bool:
-        return any(first <= turn <= last for first, last in self._dropped)
+        return turn in self._replaced or any(first <= turn <= last for first, last in self._dropped)
 
 
 _SKIPS_KEPT = 200

@@ -54,8 +54,12 @@ class PriceList(msgspec.Struct, frozen=True):
 
     def of(self, model: str) -> Prices | None:
         """The prices of a model, by the name in a record; None if they are unknown."""
-        whole = self.models.get(model.strip().lower())
-        return whole or self.models.get(plain_name(model))
+        return self.models.get(self.name(model))
+
+    def name(self, model: str) -> str:
+        """The name that has the prices of a model, however a record spells it; as recorded if none has."""
+        names = (model.strip().lower(), plain_name(model))
+        return next((name for name in names if name in self.models), model)
 
     def cost(self, turn: Turn, model: str) -> float | None:
         """The cost of one answer; None without a price."""

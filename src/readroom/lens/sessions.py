@@ -393,6 +393,18 @@ class _Assembler:
         number = self._numbers.get(hash(event.id))
         if number is not None:
             self._calls[number - 1] = replace(self._calls[number - 1], rewritten_characters=len(event.text))
+            turn = self._calls[number - 1].turn
+            # What an answer got is remembered as a whole.
+            if all(call.rewritten_characters is not None for call in self._beside(number, turn)):
+                self._shown.replace(turn, len(self._turns))
+
+    def _beside(self, number: int, turn: int) -> Iterator[Call]:
+        """The calls before and after one that belong to the same turn, and itself."""
+        for step, start in ((-1, number - 1), (1, number)):
+            at = start
+            while 0 <= at < len(self._calls) and self._calls[at].turn == turn:
+                yield self._calls[at]
+                at += step
 
     def _compact(self, event: Compacted) -> None:
         # The request for the summary carried everything once more: it is a turn, or counts as one.

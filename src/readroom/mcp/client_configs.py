@@ -43,6 +43,7 @@ class Entry(Struct, frozen=True):
         token: The token of the served folder, to paste; empty if another one is needed, or none.
         needs_token: A token is needed.
         command: The `readroom token` command to type here.
+        options: What it takes besides, to make a token where this server looks for it.
         who: Who is admitted without a token.
     """
 
@@ -50,6 +51,7 @@ class Entry(Struct, frozen=True):
     needs_token: bool = True
     command: str = "readroom token"
     who: str = ""
+    options: str = ""
 
     @property
     def header(self) -> str:
@@ -70,7 +72,8 @@ class Entry(Struct, frozen=True):
             )
         if self.needs_token:
             return (
-                f"Clients need a token: the header {VARIABLE_HEADER}, made by `{self.command} create NAME`."
+                f"Clients need a token: the header {VARIABLE_HEADER}, made by "
+                f"`{self.command} create NAME{self.options}`."
             )
         return self.who
 

@@ -39,6 +39,7 @@ from readroom.core.config.settings import STATE_FILE
 from readroom.core.config.settings import folder_tokens as folder_tokens_beside
 from readroom.core.limits import MAX_REPLY_BYTES, MCP_WORKERS, MIN_REPLY_BYTES, SERVE_QUEUE
 from readroom.core.limits.session import WORKERS_MOST
+from readroom.core.quoting import quote
 from readroom.core.stores.bucket.address import is_bucket
 from readroom.server.admission import Auth, FolderTokens
 from readroom.server.shared import StatePolicy
@@ -168,7 +169,8 @@ def _workspace(file: ConfigFile, name: str) -> ServePlace:
     }
     root = paths.get("root", "")
     if not is_bucket(root) and not os.path.isdir(root):
-        raise file.bad(f"workspaces.{name}.root", "is not a folder", 'Write root = "/a/folder".')
+        problem = f"{quote(root)} is not a folder" if root else "is missing"
+        raise file.bad(f"workspaces.{name}.root", problem, 'Write root = "/a/folder".')
     return ServePlace(paths["root"], paths.get("config", file.where))
 
 

@@ -41,6 +41,7 @@ def shop(folder: Path) -> Path:
     (root / "src").mkdir(parents=True)
     (root / "src" / "prices.py").write_text("PRICE = 1\n" * 20, encoding="utf-8")
     (root / "big.log").write_text("x" * 90_000, encoding="utf-8")
+    (root / "scan.bin").write_bytes(b"\0\n\n")
     (root / ".env").write_text("PASSWORD=hunter2\n", encoding="utf-8")
     return root
 
@@ -177,13 +178,27 @@ def test_the_map_has_boxes_by_root_of_size_and_marks_what_was_never_looked_at(se
     assert chart["area"] == ""
     assert "root of the size" in markup
     rows = table(markup, "folder")
-    assert [row for row in rows if "never" in row] == ["big.log 90,000 1 never 0 0"]
+    assert [row for row in rows if "never" in row] == ["big.log 90,000 1 never 0 0", "scan.bin 3 1 never 0 0"]
     assert (
         json.loads(unescape(re.search(r'data-chart="([^"]*)"', shown(served, "/map?area=size"))[1]))[  # type: ignore[index]
             "area"
         ]
         == "size"
     )
+
+
+def test_the_map_by_lines_counts_texts_and_says_what_is_not_counted(served: Agent) -> None:
+    markup = shown(served, "/map?area=lines")
+    chart = json.loads(unescape(re.search(r'data-chart="([^"]*)"', markup)[1]))  # type: ignore[index]
+    assert {one["name"] for one in chart["children"]} == {"big.log", "src"}
+    rows = table(markup, "folder")
+    assert next(row for row in rows if row.startswith("src/")).startswith("src/ 200 20 1 ")
+    assert [row for row in rows if "never" in row] == [
+        "big.log 90,000 1 1 never 0 0",
+        "scan.bin 3 - 1 never 0 0",
+    ]
+    assert "Drawn without 1 of 3 files, whose lines are not counted: not text" in markup
+    assert "not counted" not in shown(served, "/map")
 
 
 def test_every_row_that_is_named_by_a_number_is_a_link(served: Agent) -> None:
@@ -209,7 +224,10 @@ def test_every_table_names_its_first_column(served: Agent) -> None:
 def test_the_name_of_a_person_is_no_id(name: str, made: bool) -> None:
     assert is_id(name) is made
     if made:
-        assert len(short_id(name)) == 9
+        session, of_agent, agent = short_id(name).partition("/")
+        assert len(session) == 9
+        assert agent == name.partition("/")[2]
+        assert of_agent == "/" * ("/" in name)
 
 
 def test_of_many_calls_the_chart_is_bounded_and_sums_up(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from readroom.server.database.sqlite import SqliteBackend
-from readroom.server.ledger.ledger import Ledger
+from readroom.server.ledger.ledger import MIGRATIONS, Ledger
 from readroom.server.ledger.rows import Event
 
 PLAIN = Event(
@@ -39,6 +39,17 @@ PLAIN = Event(
 def event(**fields: object) -> Event:
     """An event with a new id."""
     return replace(PLAIN, **{"id": uuid.uuid4().hex, **fields})
+
+
+def long_calls() -> list[Event]:
+    """Calls that took any time, from none to 30 years, about each place where it gets another digit."""
+    edges = [10**digits * first for digits in range(14) for first in (1, 5, 25, 95, 99)]
+    return [event(duration_us=max(0, edge + step)) for edge in edges for step in (-1, 0, 1)]
+
+
+def before_durations() -> list[str]:
+    """The statements that make a ledger as it was before it had a table of durations."""
+    return ["DROP TABLE sums_by_duration", f"UPDATE ledger_schema SET version = {len(MIGRATIONS) - 1}"]
 
 
 _OPEN: list[Ledger] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from readroom.cli.main import main
 from readroom.core.errors import LedgerFailed
 from readroom.server.database.postgres import PostgresBackend
 from readroom.server.http.ui.queries import Questions, Slice
@@ -24,8 +26,8 @@ from readroom.server.ledger.queries import Filter
 from readroom.server.ledger.sums import HOUR_US
 from readroom.server.ledger.verify import verify
 
+from .events import before_durations, event, long_calls
 from .events import book as sqlite_book
-from .events import event
 from .postgres import Server, programs, running
 
 BIN = programs()
@@ -76,6 +78,16 @@ def test_a_server_that_is_not_there_is_told_in_one_sentence() -> None:
             backend.run(lambda execute: execute("select 1"), write=False)
     assert str(caught.value).count(". ") == 1
     assert "?" not in str(caught.value)
+
+
+def test_durations_of_a_ledger_from_before_are_summed_when_it_is_opened(url: str, book: Ledger) -> None:
+    book.append_all(long_calls())
+    book.sum_up(10)
+    with psycopg.connect(url, autocommit=True) as connection:
+        for statement in before_durations():
+            connection.execute(statement.encode())
+    with closing(Ledger(PostgresBackend(url))) as again:
+        assert verify(again).problems == ()
 
 
 def writers(url: str, count: int, rows: int) -> list[subprocess.Popen[str]]:
@@ -249,3 +261,28 @@ def test_the_time_is_that_of_the_server(url: str) -> None:
     days = (before - time.time_ns() // 1000) / 86_400e6
     assert 29 < days < 31
     assert before <= again
+
+
+def test_the_command_reads_a_ledger_at_an_address(
+    url: str, book: Ledger, capsys: pytest.CaptureFixture[str]
+) -> None:
+    book.append(event(agent="somebody"))
+    assert main(["ledger", "--file", url]) == 0
+    assert "somebody" in capsys.readouterr().out
+
+
+def test_the_printed_command_makes_a_token_that_the_server_finds(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "operator.toml"
+    config.write_text(f'[serve]\nauth = "required"\nstate = "{url}"\n', encoding="utf-8")
+    words = [sys.executable, "-m", "readroom", "serve", str(tmp_path), "--config", str(config), "--port", "0"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        said = next(line for line in server.stdout if "create NAME" in line)
+        server.terminate()
+        server.stdout.read()
+    create = re.findall(r"`(.+ token create NAME.*?)`", said)[0]
+    subprocess.run(create.replace("NAME", "bot"), shell=True, check=True, capture_output=True)
+    assert main(["token", "list", "--config", str(config)]) == 0
+    assert "bot" in capsys.readouterr().out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
@@ -16,7 +17,7 @@ from readroom.server.ledger import sums
 from readroom.server.ledger.ledger import Ledger
 from readroom.server.ledger.sums import differences
 from readroom.server.ledger.verify import prune, verify
-from tests.server.ledger.events import book, empty_folder, event
+from tests.server.ledger.events import before_durations, book, empty_folder, event, long_calls
 
 NAMES = st.sampled_from(["a", "b"])
 
@@ -36,6 +37,7 @@ ROWS = st.lists(
                 ["[]", '[["x",null,1,9]]', '[["x","sha256:a",1,2],["y",null,0,0],["x",null,4,4]]', "{"]
             ),
             "tokens": st.integers(0, 1000),
+            "duration_us": st.integers(0, 20_000),
         }
     ),
     max_size=30,
@@ -98,6 +100,22 @@ def test_a_flood_counts_as_many_requests_as_it_had(tmp_path: Path) -> None:
     found.append(event(contract="", arguments=json.dumps({"times": 500}), decision="refused", outcome="x"))
     found.sum_up(10)
     assert found.look(lambda execute: execute("SELECT requests FROM sums_by_hour")) == [(500,)]
+
+
+def test_durations_of_a_ledger_from_before_are_summed_when_it_is_opened(tmp_path: Path) -> None:
+    """By SQL, as sums are made of new rows; those that are in no sum yet come later."""
+    found = book(tmp_path)
+    found.append_all(long_calls())
+    found.sum_up(10)
+    found.append(event(duration_us=777))
+    found.close()
+    with closing(sqlite3.connect(tmp_path / "ledger.sqlite3")) as other, other:
+        for statement in before_durations():
+            other.execute(statement)
+    again = book(tmp_path)
+    assert verify(again).problems == ()
+    again.sum_up(10)
+    assert verify(again).problems == ()
 
 
 def _tokens(found: Ledger) -> int:

@@ -209,14 +209,17 @@ def _folders() -> clients.Folders:
     )
 
 
+_FOLDER = "Give the path of a folder."
+
+
 def _folder(path: str) -> str:
     if is_bucket(path):
         return str(bucket_of(path))
     folder = os.path.realpath(path)
     if not os.path.exists(folder):
-        raise NotFound(path)
+        raise NotFound(path, advice=_FOLDER)
     if not os.path.isdir(folder):
-        raise NotAFolder(path, "file")
+        raise NotAFolder(path, "file", readable=False, advice=_FOLDER)
     return folder
 
 

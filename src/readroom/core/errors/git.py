@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from readroom.core.errors import base
 from readroom.core.errors.usage import HardLinked
+from readroom.core.quoting import quote
 
 
 class NoRepository(base.AbsentError):
     """No folder at or above a path has a git repository."""
 
-    message = "No git repository of this workspace holds {path}"
+    message = "No git repository of this workspace holds {place}"
     advice = "One above the root of the workspace is not used: ask the user to serve the folder with .git."
     path: base.Name
+
+    def _fill(self) -> None:
+        self.place = "its root" if self.path == "." else quote(self.path)
 
 
 class RepositoryRefused(base.RefusedError):

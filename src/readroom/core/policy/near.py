@@ -71,7 +71,9 @@ def near_names(
         near += islice(
             filter(is_usable, _ranked(path, tree, limits.NEAR_TREE_SCORE)), limits.NEAR_NAMES - len(near)
         )
-    return near
+    # The very name in another folder is meant before one beside that only looks like it.
+    wanted = _folded(basename(path))
+    return sorted(near, key=lambda name: _folded(basename(name)) != wanted)
 
 
 def _tree(visible: Visible, effort: Effort) -> Iterator[tuple[WorkPath, EntryKind]]:

@@ -348,8 +348,12 @@ _DOTTED = re.compile(
 )
 _PLACEHOLDER = re.compile(
     r"(?i)\A(?:x+|\*+|\.+|-+|_+|your[-_ ].*|change[-_ ]?me.*|<.*>|example.*|placeholder.*"
-    r"|redacted.*|dummy.*|none|null)\Z"
+    r"|redacted.*|dummy.*|none|null|(?:[a-z0-9]{1,8}[-_]){1,4}(?:\.{3}|\xe2\x80\xa6))\Z"
 )
+"""A value that stands for another, also the beginning of a key without the key: `sk-ant-...`.
+Text is decoded as Latin-1 here, an ellipsis too.
+"""
+
 _SPEAKS_OF_ONE = re.compile(
     r"(?i)(?:\A|[^a-z])(?:fake|dummy|example|sample|placeholder|change-?me|your|secrets?|passw(?:or)?d|pwd"
     r"|tokens?|keys?|string|none|null)(?:[^a-z]|\Z)"

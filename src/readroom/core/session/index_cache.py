@@ -62,6 +62,11 @@ class Unfinished(Exception):
         self.packed = packed
 
     @property
+    def by_choice(self) -> bool:
+        """Whether as many lines as were asked for are counted, so that the next call counts no more."""
+        return self.cause is _ENOUGH
+
+    @property
     def why(self) -> str:
         """Why it was not counted to its end."""
         if isinstance(self.cause, TransferLimit):

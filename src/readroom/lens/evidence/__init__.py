@@ -290,8 +290,8 @@ _NO_LINES = ("[Unsupported", "Image read", "Cannot ", "Read image file [", "View
 """Beginnings of short texts in place of a picture, or of a file that cannot be shown."""
 
 _UPDATED = re.compile(r"Here is the updated code:\n")
-_BEFORE = "\nThis is the original code before your edit"
-"""SWE-agent shows how a broken file would have looked, and after this how it is."""
+_BEFORE = "\nThis is the original code before your "
+"""SWE-agent shows how a file would have looked after a broken edit or insertion, and after this how it is."""
 
 
 def _edited(unwrapped: Unwrapped, file: str, known: Known) -> list[Run]:

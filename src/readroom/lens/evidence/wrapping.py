@@ -37,9 +37,11 @@ _CUT_INSIDE = re.compile(
     r"…[\d,]+ (?:chars|characters|tokens|lines) truncated…"
     r"|\.\.\. ?\[[\d,]+ (?:chars|characters|lines) (?:truncated|omitted)\] ?\.\.\."
     r"|\[\.\.\. [\d,]+ (?:chars|characters|lines) (?:left out|omitted|truncated) \.\.\.\]"
-    r"|\[\.\.\. omitted [\d,]+ of [\d,]+ lines \.\.\.\]"
+    r"|\n?\[\.\.\. omitted [\d,]+ of [\d,]+ lines \.\.\.\](?:\n\n)?"
     r"|\.\.\. \[CONTENT TRUNCATED\] \.\.\.|\.\.\. \[TRUNCATED\] \.\.\."
 )
+_OF_CODEX = re.compile(r"\n\[\.\.\. omitted [\d,]{1,12} of ([\d,]{1,12}) lines \.\.\.\]\n\n")
+"""The mark of older versions of Codex, with how many lines the whole had."""
 _CUT_HEAD = re.compile(
     r"\A(?:\.\.\.output truncated\.\.\.\n+(?:Full output saved to: [^\n]*\n+)?"
     r"|\(previous \d{1,9} lines truncated\)\n\n)"
@@ -136,6 +138,9 @@ def unwrap(text: str) -> Unwrapped:
         by_client, half_end = True, body.endswith("...", 0, ending.start())
         body = body[: ending.start()].removesuffix("...")
     pieces = tuple(_CUT_INSIDE.split(body)) if _CUT_INSIDE.search(body) else (body,)
+    older = _OF_CODEX.search(body) if len(pieces) == 2 else None
+    if older:
+        by_client, lines = True, int(older[1].replace(",", ""))
     cut_here = by_client or head_cut or bool(tail) or len(pieces) > 1
     # A mark inside is the client's, unless a tool of a framework cut its own reply ("[... ").
     return Unwrapped(
@@ -228,8 +233,9 @@ _FAILED = re.compile(
     r"\A\s*(?:<tool_use_error>|Error[: ]|error: |An error occurred|File does not exist|File not found|"
     r"No such file|Access to .{1,1000} is denied|apply_patch verification failed|Could not find|"
     r"Failed to (?:edit|find)|.{1,1000} has changed: expected sha256|Path not in workspace"
-    r"|\w{1,40} takes no argument '|old (?:text )?occurs 0 times|Your proposed edit has introduced"
-    r"|No replacement was performed|File too large to read at once \("
+    r"|\w{1,40} takes no argument '|old (?:text )?occurs 0 times"
+    r"|Your proposed (?:edit|insertion) has introduced|No replacement was performed"
+    r"|File too large to read at once \("
     r"|\[Line \d{1,9} is [^\]\n]{1,40} exceeds )"
 )
 
@@ -241,6 +247,7 @@ def says_error(text: str, exit_code: int | None) -> bool:
 
 _STATED_CUT = re.compile(
     r"([\d,]{1,12}) (chars|characters|bytes|tokens|lines) (?:truncated|omitted|left out|elided)"
+    r"|omitted ([\d,]{1,12}) of [\d,]{1,12} (lines)"
 )
 
 
@@ -251,8 +258,10 @@ def stated_cut(text: str) -> tuple[int, str] | None:
     match = next((said for cut in cuts if (said := _STATED_CUT.search(cut[0]))), None)
     if match is None:
         return None
-    unit = match[2] if match[2] in ("tokens", "lines") else "characters"
-    return int(match[1].replace(",", "") or 0), unit
+    count, noun = match[1] or match[3], match[2] or match[4]
+    unit = noun if noun in ("tokens", "lines") else "characters"
+    number = int(count.replace(",", "") or 0)
+    return (number, unit) if number else None  # of no whole line, but of some bytes
 
 
 _RECEIPT = re.compile(

@@ -112,8 +112,11 @@ _REFUSED = re.compile(r": (\S+): (?:No such file|Permission denied|Operation not
 
 
 _NUMBER = "(?:[0-79]|[1-9][0-9]{1,2})?"
-_COLOURS = re.compile(f"\x1b\\[(?:(?:{_NUMBER};)*{_NUMBER}m|K)")
-"""Colours in the output of programs; of these numbers only 8 hides text."""
+_COLOURS = re.compile(f"\x1b\\[(?:(?:{_NUMBER};)*{_NUMBER}m|K|\\?25[hl])")
+"""Colours in the output of programs, of whose numbers only 8 hides text, and the cursor shown or hidden."""
+
+_CLEARED = re.compile("\\A(?:\x1b\\[(?:[12]?K|1?G))+")
+"""A line that a program clears before it writes: later in the line, this would hide what was before."""
 
 
 _SEEN = "[^\x00-\x7f\u200b-\u200f\u2060-\u206f\ufeff]"
@@ -124,7 +127,7 @@ _JOINERS = re.compile(f"(?<={_SEEN})[\u200c\u200d](?={_SEEN})")
 
 def _without_usual(place: Place) -> str:
     """A line without invisible characters that hide nothing."""
-    text = _COLOURS.sub("", place.text) if "\x1b" in place.text else place.text
+    text = _CLEARED.sub("", _COLOURS.sub("", place.text)) if "\x1b" in place.text else place.text
     if text.isascii():
         return text
     first = place.line <= 1  # a byte order mark belongs to the file
@@ -206,6 +209,7 @@ class Cuts(Listing):
         self._kept_text = kept_text
         self._kept: dict[str, int] = {}  # where the whole output is, and the index of its finding
         self._later: set[str] = set()
+        self._gaps: dict[int, tuple[str, list[tuple[int, int]]]] = {}  # lines of a file that no call showed
 
     def model(self, text: str) -> None:
         """A model that names the file with the whole output went to see it."""
@@ -215,6 +219,8 @@ class Cuts(Listing):
     def result(self, result: Result) -> None:
         """Look at a result that was cut without the model asking for it."""
         seen = result.seen
+        for run in seen.runs if self._gaps else ():
+            self._fill(run.file, run.first, run.last)
         if seen.cut_by not in ("client", "tool"):
             return
         whole = result.whole or (self._kept_text(seen.kept_at) if seen.kept_at else "")
@@ -229,16 +235,48 @@ class Cuts(Listing):
             what = f"{counted(len(errors), 'error line')} among {known} that were truncated"
             self._say(result, "lost-errors", tokens, what, quoted)
         elif not tells_rest:
-            self._say(result, "lost", tokens, f"{known} truncated by the {seen.cut_by}{_rest(result)}", "")
+            gap = _gap(result)
+            what = f"{known} truncated by the {seen.cut_by}{'' if gap else _rest(result)}"
+            if self._say(result, "lost", tokens, what, "") and gap:
+                self._gaps[len(self._rows) - 1] = (seen.runs[0].file, [gap])
 
-    def _say(self, result: Result, kind: FindingKind, tokens: int, what: str, quoted: str) -> None:
-        if self._add(finding_about(result, kind, tokens, what, quoted=quoted)) and result.seen.kept_at:
+    def _say(self, result: Result, kind: FindingKind, tokens: int, what: str, quoted: str) -> bool:
+        added = self._add(finding_about(result, kind, tokens, what, quoted=quoted))
+        if added and result.seen.kept_at:
             self._kept[result.seen.kept_at] = len(self._rows) - 1
+        return added
+
+    def _fill(self, file: str, first: int, last: int) -> None:
+        """Lines that were left out of an earlier result came after all."""
+        for index, (of, gaps) in self._gaps.items():
+            if of == file:
+                rest = [part for a, b in gaps for part in ((a, min(b, first - 1)), (max(a, last + 1), b))]
+                self._gaps[index] = (of, list(dict.fromkeys((a, b) for a, b in rest if a <= b)))
 
     def findings(self) -> Iterator[Finding]:
-        """The findings, without cuts whose whole output the model went to see."""
+        """The findings, without cuts whose rest the model went to see."""
         gone_to = {self._kept[path] for path in self._later}
-        return (finding for index, finding in enumerate(self._rows) if index not in gone_to)
+        gone_to |= {index for index, (_, gaps) in self._gaps.items() if not gaps}
+        return (
+            self._told(index, finding) for index, finding in enumerate(self._rows) if index not in gone_to
+        )
+
+    def _told(self, index: int, finding: Finding) -> Finding:
+        """A finding with the lines of its file that no later result showed."""
+        _, gaps = self._gaps.get(index, ("", []))
+        named = ", ".join(f"{first}-{last}" for first, last in gaps[:_EXCERPTS])
+        more = f" and {len(gaps) - _EXCERPTS:,} more places" if len(gaps) > _EXCERPTS else ""
+        return (
+            replace(finding, what=f"{finding.what}; not read later: lines {named}{more}") if gaps else finding
+        )
+
+
+def _gap(result: Result) -> tuple[int, int] | None:
+    """The first and the last line that were cut out of the middle of a file that a command printed."""
+    runs = result.seen.runs
+    if result.seen.kind != "command" or len(runs) != 2 or runs[0].file != runs[1].file:
+        return None
+    return (runs[0].last + 1, runs[1].first - 1) if runs[0].last + 1 < runs[1].first else None
 
 
 def _rest(result: Result) -> str:

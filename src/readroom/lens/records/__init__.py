@@ -240,7 +240,7 @@ def _as_lines(path: Path, bounds: Bounds) -> Iterator[Event] | None:
                     if recognises(line.value):
                         return _of_lines(path, reader, bounds)
                 if messages.recognises(line.value):
-                    return messages.read(_line_elements(path), path.stem, bounds)
+                    return messages.read(_line_elements(path), _name_of(path), bounds)
             if seen >= RECORD_SNIFF_LINES:
                 return None
     return None
@@ -288,9 +288,9 @@ def _as_document(path: Path, bounds: Bounds) -> Iterator[Event] | None:
         if isinstance(element, Skipped):
             continue
         if swe_agent.is_mini(element):
-            return swe_agent.read_mini(_elements(path, bounds), path.stem.removesuffix(".traj"))
+            return swe_agent.read_mini(_elements(path, bounds), _name_of(path))
         if element.key == "trajectory":
-            return swe_agent.read_trajectory(_elements(path, bounds), path.stem)
+            return swe_agent.read_trajectory(_elements(path, bounds), _name_of(path))
         if continue_cli.is_entry(element):
             return continue_cli.read(_elements(path, bounds), path)
         if element.key == "samples" and "messages" in as_object(element.value):
@@ -300,8 +300,18 @@ def _as_document(path: Path, bounds: Bounds) -> Iterator[Event] | None:
         if element.key in ("", "messages", "input") and isinstance(element.value, dict):
             for recognises, read_elements in LIST_READERS:
                 if recognises(element.value):
-                    return read_elements(_elements(path, bounds), path.stem, bounds)
+                    return read_elements(_elements(path, bounds), _name_of(path), bounds)
     return None
+
+
+def _name_of(path: Path) -> str:
+    """The name of a session whose record has none: its file, and the nearest folder of another name.
+
+    Runs of one task have files of one name in folders of their own.
+    """
+    stem = path.stem.removesuffix(".traj")
+    folder = next((place.name for place in path.absolute().parents if place.name != stem), "")
+    return f"{folder}/{stem}" if folder else stem
 
 
 def _elements(path: Path, bounds: Bounds) -> Iterator[Element | Skipped]:

@@ -1,5 +1,7 @@
 """Codex: `~/.codex/sessions/Y/M/D/rollout-TIME-ID.jsonl`, a file for each agent.
 
+Versions before September 2025 wrote the items bare, after a line with the id and the instructions.
+
 Only `response_item` was sent to the model; `event_msg/item_completed` repeats each command with far more
 of its output. What was before a `compacted` line is no longer sent. `SQLiteSession` files of the OpenAI
 Agents SDK hold the same items, so its reader shares `item_events`.
@@ -7,6 +9,7 @@ Agents SDK hold the same items, so its reader shares `item_events`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
@@ -65,9 +68,18 @@ _CONTEXT = ("<", "# AGENTS.md")
 _OUTPUTS = frozenset(f"{kind}_output" for kind in _CALLS)
 
 
+FOLDER = re.compile(r"(?:[Ww]orking directory: |<cwd>)(/[^\s<]{1,1000})")
+"""Sentences with which clients name the working folder where a record has no other place for it."""
+
+
 def recognises(line: Object) -> bool:
     """Whether this client wrote a line."""
-    return isinstance(line.get("payload"), dict) and as_text(line.get("type")) in _KNOWN
+    return _is_head(line) or (isinstance(line.get("payload"), dict) and as_text(line.get("type")) in _KNOWN)
+
+
+def _is_head(line: Object) -> bool:
+    """Whether a line is the first of an older version."""
+    return {"id", "timestamp", "instructions"} <= line.keys() and not {"type", "role"} & line.keys()
 
 
 def read(lines: Iterable[Line | Skipped], bounds: Bounds) -> Iterator[Event]:
@@ -82,6 +94,7 @@ class _Rollout:
         self._bounds = bounds
         self._session = "unnamed"
         self._named = False
+        self._bare = False
         self._model = ""
         self._answer = 0
         self._open = False
@@ -92,7 +105,13 @@ class _Rollout:
         kind = as_text(entry.get("type"))
         payload = as_object(entry.get("payload"))
         time = time_of(entry.get("timestamp"))
-        if kind == "session_meta":
+        if _is_head(entry):
+            self._bare = True
+            yield self._opened(entry)
+        elif self._bare and not payload:
+            if entry.get("record_type") != "state":  # which says nothing
+                yield from self._item(entry, time)
+        elif kind == "session_meta":
             # A fork begins with its own, followed by all lines of its origin.
             if not self._named:
                 self._named = True
@@ -158,6 +177,8 @@ class _Rollout:
         if item.get("role") == "user":
             self._open = False
             text = parts_text(item.get("content"))[0]
+            if self._bare and (told := FOLDER.search(text, 0, 20_000)):
+                yield Opened(self._session, folder=told[1])
             yield from asked(self._session, text)
             if not text.lstrip().startswith(_CONTEXT):
                 self._asked.append(self._answer)
@@ -188,7 +209,7 @@ def item_events(item: Object, session: str, time: str) -> Iterator[Event]:
         yield Wrote(session, parts_text(item.get("content"))[0])
     elif not role and kind.endswith("_call"):
         yield from _by_provider(item, kind, session, time)
-    elif not role and kind and not kind.startswith(_SILENT):
+    elif not role and not kind.startswith(_SILENT):
         yield Skipped("an item", f"kind {kind[:40]!r} is not known", session)
 
 

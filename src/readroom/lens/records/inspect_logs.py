@@ -28,6 +28,7 @@ from readroom.lens.records.values import (
     counts_of,
     decode,
     objects,
+    parts_text,
     time_of,
 )
 
@@ -194,12 +195,18 @@ class _Sample:
         self._session = session
         self._number = 0
         self._answers = Remembered[None](bounds.ids)
+        self._unnamed = Remembered[tuple[str, ...]](bounds.ids)
+        """The answers without an id, as logs of 2024 have them, by what they say."""
 
     def events(self, key: str, value: Object) -> Iterator[Event]:
         """The keys of a list's element."""
         if key == "messages":
             self._number += 1
-            id = as_text(value.get("id")) or f"message {self._number}"
+            id = as_text(value.get("id"))
+            if not id:
+                id = f"message {self._number}"
+                said = _said(value)
+                self._unnamed.put(said, (*(self._unnamed.get(said) or ()), id))
             self._answers.put(id, None)
             yield from message_events(value, self._session, id)
         elif value.get("event") == "model" and value.get("cache") != "read":
@@ -213,9 +220,25 @@ class _Sample:
         output = as_object(event.get("output"))
         message = as_object(next(objects(output.get("choices")), {}).get("message"))
         id = as_text(message.get("id"))
+        said = "" if id else _said(message)
+        if alike := self._unnamed.get(said):
+            id, *rest = alike
+            self._unnamed.put(said, tuple(rest))
+        elif not id and parts_text(message.get("content"))[0].startswith("attachment://"):
+            why = "the tokens of an answer without id or calls, whose text is elsewhere in the log, do not count"
+            yield Skipped("events", why, self._session)
         if id not in self._answers:
             return
         usage = as_object(output.get("usage"))
         read, wrote, cached, written = counts_of(usage, *_USAGE)
         time, cost = time_of(event.get("timestamp")), as_cost(usage.get("total_cost"))
         yield Answered(self._session, id, time, "", read, wrote, cached, written, cost)
+
+
+def _said(message: Object) -> str:
+    """A digest of what an answer calls or says, by which it is known in two places of a log.
+
+    The texts of events may be elsewhere in the log (`attachment://`), the ids of calls are not.
+    """
+    calls = [as_text(call.get("id")) for call in objects(message.get("tool_calls"))]
+    return str(hash(tuple(calls) if any(calls) else parts_text(message.get("content"))[0]))

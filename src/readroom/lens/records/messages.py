@@ -6,11 +6,10 @@ are what the model was sent, and what the client had dropped is not in it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from readroom.lens.limits import Bounds
-from readroom.lens.records.codex import item_events
+from readroom.lens.records.codex import FOLDER, item_events
 from readroom.lens.records.events import (
     Answered,
     Called,
@@ -135,14 +134,10 @@ def result_of(block: Object, session: str, time: str) -> Returned:
     return Returned(session, as_text(block.get("tool_use_id")), text, failed, images, time)
 
 
-_FOLDER = re.compile(r"(?:[Ww]orking directory: |<cwd>)(/[^\s<]{1,1000})")
-"""Sentences with which clients name the working folder: an array of messages has no other place for it."""
-
-
 def _asked(text: str, session: str, role: str) -> Iterator[Event]:
     if role == "user":
         yield from asked(session, text)
-    match = _FOLDER.search(text, 0, 20_000)
+    match = FOLDER.search(text, 0, 20_000)
     if match:
         yield Opened(session, folder=match[1])
 

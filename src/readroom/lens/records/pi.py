@@ -114,6 +114,9 @@ class _PiSession:
             self._results.append((number, short_name(call)))
             failed = message.get("isError") is True
             yield Returned(self._session, call, text, failed or None, images, time)
+        else:
+            why = f"messages of the role {values.as_text(role)[:40]!r} are not read"
+            yield Skipped(f"line {number}", why, self._session)
 
     def _answered(self, message: values.Object, time: str) -> Iterator[Event]:
         usage = values.as_object(message.get("usage"))

@@ -1,8 +1,10 @@
 """SWE-agent and mini-swe-agent: trajectories, one JSON document each (`*.traj`, `*.traj.json`).
 
 SWE-agent has `trajectory` (action, observation) and `history`: each step is one answer with one call, and the
-observation is what the model got. Usage is in `info.model_stats` for the whole run, so the last answer has
-all of it. Commands are SWE-agent's own (`open`, `goto`, `edit`) or the shell's: the tool is the first word.
+observation is what the model got. Newer versions keep the request of each step (`query`, and for a while
+`messages`, with what the step added), in which a line may stand for an observation that is no longer sent.
+Usage is in `info.model_stats` for the whole run, so the last answer has all of it. Commands are SWE-agent's
+own (`open`, `goto`, `edit`) or the shell's: the tool is the first word.
 
 mini-swe-agent has `info` and `messages`. What the model runs is in `extra.actions` of its message, whether it
 called a tool or wrote a block of shell, and in older versions in the block alone. The result is the next
@@ -39,12 +41,16 @@ def read_trajectory(elements: Iterable[Element | Skipped], session: str) -> Iter
     yield Opened(session, NAME)
     number = 0
     stats: values.Object = {}
+    run = _Replaced(session)
     for element in elements:
         if isinstance(element, Skipped):
             yield element
         elif element.key == "trajectory":
-            yield from _step(values.as_object(element.value), session, number)
+            step = values.as_object(element.value)
+            yield from run.in_request(step.get("query"), number)
+            yield from _step(step, session, number)
             number += 1
+            yield from run.in_request(step.get("messages"), number)
         elif element.key == "info":
             stats = values.as_object(values.as_object(element.value).get("model_stats"))
     if number and stats:
@@ -52,7 +58,7 @@ def read_trajectory(elements: Iterable[Element | Skipped], session: str) -> Iter
             values.as_count(stats.get("tokens_sent")),
             values.as_count(stats.get("tokens_received")),
         )
-        cost = values.as_cost(stats.get("instance_cost"))
+        cost = values.as_cost(_either(stats, "instance_cost", "task_cost"))  # the second of MLGym
         yield Answered(session, f"step {number - 1}", input_tokens=sent, output_tokens=received, cost=cost)
 
 
@@ -69,6 +75,31 @@ def _step(step: values.Object, session: str, number: int) -> Iterator[Event]:
     id = f"step {number}"
     yield Called(session, id, tool, _edited(action) if tool == _EDITOR else {"command": action})
     yield Returned(session, id, values.as_text(step.get("observation")))
+
+
+_STANDS_FOR = "Old environment output: ("
+
+
+class _Replaced:
+    """The steps of a run for whose observations later requests carry a line."""
+
+    def __init__(self, session: str) -> None:
+        self._session = session
+        self._steps: set[int] = set()
+
+    def in_request(self, request: object, number: int) -> Iterator[Event]:
+        """The observations that the request after `number` steps is the first not to carry."""
+        messages = [*values.objects(request)]
+        # A demonstration comes before the steps, and may be told as steps of its own.
+        step = number - 1 - sum(message.get("role") == "assistant" for message in messages)
+        for message in messages:
+            if message.get("role") == "assistant":
+                step += 1
+                continue
+            text = values.parts_text(message.get("content"))[0]
+            if step >= 0 and step not in self._steps and text.startswith(_STANDS_FOR):
+                self._steps.add(step)
+                yield Returned(self._session, f"step {step}", text, rewritten=True)
 
 
 _EDITOR = "str_replace_editor"

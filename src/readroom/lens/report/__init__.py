@@ -226,13 +226,21 @@ class Totals:
 
     def called(self, session: str) -> str:
         """A session in a line: its client, and the first characters of its id that make it unique."""
+        outer, _, own = session.rpartition("/")
+        name = self._short(session)
+        if own and outer in self._named:  # a sub-agent, whose id begins with that of its session
+            name = f"{self._short(outer)}/{self._short(session, len(outer) + 1)}"
+        return f"{self._named.get(session, _UNNAMED)[0]} {name}".lstrip()
+
+    def _short(self, session: str, start: int = 0) -> str:
+        """An id from `start` on, as long as no other needs more to differ; sub-agents are no others."""
         if self._sorted is None:
             self._sorted = sorted(self._named)
-        at = bisect_left(self._sorted, session)
-        near = [one for one in self._sorted[max(0, at - 1) : at + 2] if one != session]
-        most = max([_ID_CHARS, *(_alike(session, one) + 1 for one in near)])
-        name = session if len(session) <= most else f"{session[:most]}…"
-        return f"{self._named.get(session, _UNNAMED)[0]} {name}".lstrip()
+        at, behind = bisect_left(self._sorted, session), bisect_left(self._sorted, f"{session}0")
+        near = [*self._sorted[max(0, at - 1) : at + 2], *self._sorted[behind : behind + 1]]
+        others = [one for one in near if one != session and not one.startswith(f"{session}/")]
+        end = max([start + _ID_CHARS, *(_alike(session, one) + 1 for one in others)])
+        return session[start:] if len(session) <= end else f"{session[start:end]}…"
 
     def title(self, session: str) -> str:
         """The first prompt of a session; empty where it is not known."""

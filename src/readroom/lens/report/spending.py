@@ -102,7 +102,7 @@ class Spending:
         recorded = session.cost > 0  # then the client says what it cost
         for turn in part.turns:
             cost = turn.cost if recorded else self.prices.cost(turn, session.model)
-            model = turn.model or session.model or NO_MODEL
+            model = self.prices.name(turn.model or session.model) or NO_MODEL
             day = parsed(turn.time or session.started)
             for table, name in (
                 (self.models, model),

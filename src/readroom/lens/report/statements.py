@@ -27,6 +27,8 @@ _MOST_TOKENS = 1_000_000_000_000
 HEADS = ("requests", "input", "cached", "output", "money")
 """The columns of a bill, after its name."""
 
+UNITS = "Input, cached input and output in tokens, money in US dollars; + where a part has no known price."
+
 
 def cells(bill: Bill) -> list[str]:
     """The columns of a bill: requests, input, cached input, output and money."""
@@ -179,7 +181,7 @@ def overview(totals: Totals, *, secrets: bool) -> Iterator[AuditTable]:
         shown = [[entry, *cells(bill)] for entry, bill in rows[:FILES_LISTED]]
         if name == "day" and has_sum(totals):
             shown.append(["In all", *cells(totals.spending.whole)])
-        note = about_prices(totals) if name == "day" else ""
+        note = f"{UNITS} {about_prices(totals)}" if name == "day" else UNITS
         yield AuditTable(f"by-{name}", f"By {name}", [name.capitalize(), *heads], shown, True, note)
     found = [[one.name, one.often, one.advice, one.ends] for one in habits(totals)]
     heads = ["Habit", "Found", "Advice", "Setting or tool"]

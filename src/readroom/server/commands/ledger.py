@@ -22,7 +22,7 @@ from readroom.core.errors import BadValue, UsageError
 from readroom.core.moments import as_iso, moment
 from readroom.core.quoting import as_given
 from readroom.core.stores.bucket.address import absolute
-from readroom.server.ledger import LedgerPolicy, open_book, queries
+from readroom.server.ledger import open_book, queries
 from readroom.server.ledger.ledger import Head, Ledger
 from readroom.server.ledger.rows import COLUMNS, Event, Row, decoded
 from readroom.server.ledger.sums import LOOKED_AT
@@ -310,10 +310,10 @@ def _pruned(book: Ledger, older_than: float | None) -> ExitCode:
 def _opened(root: str | None, config: str | None, file: str | None, *, make: bool) -> Iterator[Ledger]:
     """The ledger that a server started alike would write."""
     from readroom.core import config as configuration
-    from readroom.server.ledger.settings import policy_of
+    from readroom.server.ledger.settings import ledger_at, policy_of
 
     if file is not None:
-        policy = LedgerPolicy(file=os.path.abspath(file))
+        policy = ledger_at(file)
     else:
         where = Where(root, config)
         policy = policy_of(configuration.load(configuration.open_store(where.root or "."), where.config))
@@ -380,7 +380,11 @@ ledger = subcommand(
     option(
         "--older-than", "prune: remove calls that are older.", type=click.FloatRange(min=0), metavar="DAYS"
     ),
-    option("--file", "A ledger instead of the configured one.", metavar="FILE"),
+    option(
+        "--file",
+        "A ledger instead of the configured one, also as postgresql://...",
+        metavar="FILE",
+    ),
     option("--root", "The workspace whose configuration is used.", type=Folder(), metavar="DIR"),
     option("--config", "The server's configuration file.", metavar="FILE"),
 )

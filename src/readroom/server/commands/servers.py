@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -88,7 +89,8 @@ def _serve(
 
         root = served.workspaces[default].guard.folder or first.root or "."
         command = [*program(), "mcp", *repeated_options(every, contract_name, max_chars), "--", root]
-        entry = _entry(served.admission, served.workspaces, default)
+        shared = None if serving.state is None else config
+        entry = _entry(served.admission, served.workspaces, default, shared)
         names, everywhere = list(served.workspaces), socket is None and is_everywhere(host)
         return startup_text(
             url=url, root=root, command=command, entry=entry, names=names, everywhere=everywhere
@@ -114,8 +116,13 @@ def _origin(origin: str) -> str:
     return origin.lower()
 
 
-def _entry(admission: Admission, workspaces: Mapping[str, Workspace], default: str) -> Entry:
-    """How clients are admitted; the tokens of folders are created here."""
+def _entry(
+    admission: Admission, workspaces: Mapping[str, Workspace], default: str, shared: str | None
+) -> Entry:
+    """How clients are admitted; the tokens of folders are created here.
+
+    `shared` is the configuration of a server that keeps its tokens in a database.
+    """
     from readroom.mcp.client_configs import Entry, program, shell_word
 
     token = admission.prepare().get(default, "")
@@ -125,7 +132,9 @@ def _entry(admission: Admission, workspaces: Mapping[str, Workspace], default: s
         can = _abilities(workspaces)
         who = f"Open: every account on this machine can {can} the files served here, as you, "
         who += 'without a token. Start it without --open (auth = "open") to require one.'
-    return Entry(token, admission.asks, f"{' '.join(map(shell_word, program()))} token", who)
+    command = f"{' '.join(map(shell_word, program()))} token"
+    options = "" if shared is None else f" --config {shell_word(os.path.abspath(shared))}"
+    return Entry(token, admission.asks, command, who, options)
 
 
 def _abilities(workspaces: Mapping[str, Workspace]) -> str:

@@ -16,9 +16,8 @@ from readroom.cli import output
 from readroom.cli.answers import NATIVE
 from readroom.cli.exits import ExitCode
 from readroom.cli.options import open_option, option, place_options, port_option, subcommand
-from readroom.core.errors import BadValue, UsageError
+from readroom.core.errors import BadValue, NotFound
 from readroom.core.extras import OF_SERVING, serves
-from readroom.core.quoting import quote
 from readroom.core.rows import Audit, recorded
 from readroom.server.ledger import LedgerPolicy
 
@@ -88,18 +87,17 @@ def _with_ledger(
     opened: ExitStack, settings: Settings, source: str | None, folder: str
 ) -> tuple[Settings, Audit | None]:
     """The settings with the selected ledger, and the audit if it is one."""
-    if source is None:
-        from readroom.server.ledger.settings import policy_of
+    from readroom.server.ledger.settings import is_postgres, ledger_at, policy_of
 
+    if source is None:
         return replace(settings, ledger=replace(policy_of(settings), enabled=True)), None
-    if source.startswith(("postgresql://", "postgres://")):
-        return replace(settings, ledger=LedgerPolicy(enabled=True, url=source)), None
+    if is_postgres(source):
+        return replace(settings, ledger=ledger_at(source)), None
     if not os.path.exists(source):
         advice = "Check the path, or leave it out for the ledger of this folder."
-        raise UsageError(f"{quote(source)} does not exist", advice)
+        raise NotFound(source, advice=advice)
     if _is_ledger(source):
-        policy = LedgerPolicy(enabled=True, file=os.path.abspath(source))
-        return replace(settings, ledger=policy), None
+        return replace(settings, ledger=ledger_at(source)), None
     made, imported = _imported(opened, source, folder)
     return replace(settings, ledger=LedgerPolicy(enabled=True, file=made)), imported
 

@@ -38,7 +38,7 @@ def fill(book: Ledger, rows: Iterable[PastRow], source: str, workspace: str) -> 
     if pending:
         book.append_all(pending)
     if empty:
-        raise BadValue("SOURCE", source, "no session is in it", "Name a ledger, an audit or a record.")
+        raise BadValue("SOURCE", source, "holds no session", "Name a ledger, an audit or a record.")
     return beside
 
 

@@ -193,6 +193,7 @@ MIGRATIONS: Sequence[Sequence[str]] = (
         *sums.TABLES,
     ),
     ("ALTER TABLE calls ADD COLUMN traceparent TEXT",),
+    sums.DURATIONS,
 )
 """The statements of version 1, then of version 2, and so on."""
 

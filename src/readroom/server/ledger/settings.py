@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
@@ -42,6 +43,18 @@ class LedgerSection(Section, frozen=True):
         if "hide" in values:
             values["hide"] = frozenset(values["hide"])
         return replace(before or LedgerPolicy(file=config.own_file(LEDGER_FILE)), **values)
+
+
+def is_postgres(source: str) -> bool:
+    """Whether the source of a ledger is the address of a database, and not a file."""
+    return source.startswith(("postgresql://", "postgres://"))
+
+
+def ledger_at(source: str) -> LedgerPolicy:
+    """The policy of a ledger that a command line names: a file, or the address of a database."""
+    if is_postgres(source):
+        return LedgerPolicy(enabled=True, url=source)
+    return LedgerPolicy(enabled=True, file=os.path.abspath(source))
 
 
 def policy_of(settings: Settings) -> LedgerPolicy:

@@ -41,7 +41,7 @@ class SumTable(Struct, frozen=True):
 
     def create(self) -> str:
         """The statement that creates it."""
-        numbers = {"hour", "day", *self.added, *self.bounds}
+        numbers = {"hour", "day", "duration_us", *self.added, *self.bounds}
         columns = [f"{one} {'{big}' if one in numbers else 'TEXT'} NOT NULL" for one in self.columns]
         return f"CREATE TABLE {self.name} ({', '.join(columns)}, PRIMARY KEY ({', '.join(self.keys)}))"
 
@@ -92,6 +92,32 @@ _KINDS = ("agent", "token", "tool")
 
 _TABLES = (*_DETAILED, BY_DAY, BY_PATH, BY_NAMED_PATH)
 
+BY_DURATION: Final = SumTable("sums_by_duration", ("workspace", "day", "tool", "duration_us"), ("calls",))
+"""How many calls of a tool took so long, `rounded`: a percentile of these is that of the calls, rounded.
+
+Calls without a duration, as in records of clients, are not in it.
+"""
+
+_EVERY = (*_TABLES, BY_DURATION)
+"""All tables of sums; `_TABLES` are those of the first version."""
+
+
+def rounded(duration_us: int) -> int:
+    """A duration in two digits: their order stays, and few are left; `_rounded_in_sql` does the same."""
+    step: int = 10 ** max(0, len(str(duration_us)) - 2)
+    return (duration_us + step // 2) // step * step
+
+
+def _rounded_in_sql() -> str:
+    """`rounded` of the column; 30 years and more stay as they are."""
+    steps = [10**digits for digits in range(1, 14)]
+    cases = [
+        f"WHEN duration_us < {100 * step} THEN (duration_us + {step // 2}) / {step} * {step}"
+        for step in steps
+    ]
+    return f"CASE WHEN duration_us < 100 THEN duration_us {' '.join(cases)} ELSE duration_us END"
+
+
 FAILED: Final = "(outcome NOT IN ('ok', 'begun') OR decision = 'refused')"
 """Failed calls, in the terms of the index: a query in other terms does not use it."""
 
@@ -113,6 +139,15 @@ TABLES: Final = (
     f"CREATE INDEX calls_unended ON calls (workspace, number) WHERE {UNENDED}",
 )
 """The tables, the last row in them, and indexes of calls that are in no sum."""
+
+DURATIONS: Final = (
+    BY_DURATION.create(),
+    f"""INSERT INTO {BY_DURATION.name} ({", ".join(BY_DURATION.columns)})
+        SELECT workspace, time_us / {DAY_US}, tool, {_rounded_in_sql()}, COUNT(*) FROM calls
+        WHERE number <= (SELECT number FROM summed) AND outcome <> 'begun' AND face <> '{LOOKED_AT}'
+        AND duration_us > 0 GROUP BY 1, 2, 3, 4""",
+)
+"""The table of durations, with the rows that are summed already."""
 
 _ROWS = """SELECT number, time_us, workspace, agent, session, token, face, epoch, tool, decision, outcome,
     shown, tokens, duration_us, CASE WHEN contract = '' THEN arguments ELSE '' END
@@ -143,7 +178,7 @@ class _Folded:
     """Sums of some rows, in memory."""
 
     def __init__(self) -> None:
-        self.sums: dict[str, _Sums] = {table.name: {} for table in _TABLES}
+        self.sums: dict[str, _Sums] = {table.name: {} for table in _EVERY}
         self.shown: set[tuple[str, str, int]] = set()
 
     def add(self, rows: Iterable[Sequence[Any]]) -> None:
@@ -167,6 +202,9 @@ class _Folded:
         hour = time_us // HOUR_US
         found.by_hour[workspace, hour, agent, token, tool, outcome].append((*counted, _times(facts)))
         found.by_session[workspace, session, agent, token].append((*counted, time_us, time_us, epoch))
+        if duration_us > 0:
+            key = (workspace, time_us // DAY_US, tool, rounded(duration_us))
+            self._add(BY_DURATION, key, [1])
         if shown == "[]":
             return
         lines: dict[str, int] = {}
@@ -234,7 +272,7 @@ def fold(execute: Execute, most: int = LEDGER_FOLD_ROWS) -> int:
     folded = _Folded()
     folded.add(rows)
     folded.add_up()
-    for table in _TABLES:
+    for table in _EVERY:
         sums = folded.sums[table.name]
         if sums:
             execute.many(table.upsert(), [(*key, *values) for key, values in sums.items()])
@@ -252,7 +290,7 @@ def up_to(execute: Execute) -> int:
 
 def forget(execute: Execute, removed: int) -> None:
     """Start over after the last row that was removed."""
-    for name in (*(table.name for table in _TABLES), "shown_files"):
+    for name in (*(table.name for table in _EVERY), "shown_files"):
         execute(f"DELETE FROM {name}")
     execute("UPDATE summed SET number = ? WHERE one = 1", (removed,))
 
@@ -263,7 +301,7 @@ def differences(execute: Execute) -> Iterator[str]:
     for page in _pages(execute, last):
         folded.add(page)
     folded.add_up()
-    for table in _TABLES:
+    for table in _EVERY:
         sums, width = folded.sums[table.name], len(table.keys)
         kept = execute(f"SELECT {', '.join(table.columns)} FROM {table.name}")
         yield from islice(_unlike(table, sums, {row[:width]: list(row[width:]) for row in kept}), _MOST)

@@ -509,6 +509,13 @@ def test_a_missing_file_gets_near_names_and_the_call_that_reads_the_nearest() ->
     assert shown(space.call(suggested["tool"], suggested["arguments"])) == {1: "x"}
 
 
+def test_the_very_name_elsewhere_comes_before_one_beside_that_looks_like_it() -> None:
+    space = Workspace(MemoryStore({"score.py": "x", "shop/core.py": "y"}))
+    with pytest.raises(NotFound) as caught:
+        space.read("core.py")
+    assert caught.value.facts["near"] == ["shop/core.py", "score.py"]
+
+
 def test_a_folder_is_refused_with_the_call_that_lists_it() -> None:
     with pytest.raises(NotAFile, match=r"src is a folder, not a file\. List it instead\."):
         Workspace(MemoryStore({"src/a": "x"})).read("src")

@@ -30,7 +30,7 @@ from readroom.core.engine.read.classify import (
     classify,
     require_text,
 )
-from readroom.core.engine.read.window import Content, Windows, line_chars
+from readroom.core.engine.read.window import Content, MoreNeeded, Windows, line_chars
 from readroom.core.engine.services import Job, Services
 from readroom.core.formats.compressed import COMPRESSED
 from readroom.core.formats.kinds import UNKNOWN, Recognised, sniff
@@ -246,8 +246,12 @@ class _Reading:
 
             job, limits = self._job, self._services.limits
             return self._of(packed_content(self._source, encoding, kind, limits, job.deadline))
-        small = self._source.size <= SMALL_FILE_BYTES
-        return self._of(self._small(head, encoding, kind) if small else self._large(encoding, kind))
+        if self._source.size <= SMALL_FILE_BYTES:
+            return self._of(self._small(head, encoding, kind))
+        try:
+            return self._of(self._large(encoding, kind, self._windows.lines_needed(kind)))
+        except MoreNeeded:
+            return self._of(self._large(encoding, kind, None))
 
     def _of(self, content: Content) -> ReadResult:
         """The result for a text."""
@@ -280,10 +284,11 @@ class _Reading:
         clean = texts.wants(len(data)) and hidden.is_clean(text)
         return Content(whole, digits, encoding, kind, clean=clean)
 
-    def _large(self, encoding: Encoding, kind: Kind) -> Content:
+    def _large(self, encoding: Encoding, kind: Kind, lines: int | None) -> Content:
+        """The content of a large file, of which so many lines are enough where counting costs."""
         unfinished, deadline = None, self._job.deadline
         try:
-            hashed, lines = self._known is not None, self._windows.lines_needed(kind)
+            hashed = self._known is not None
             index = self._services.indexes.of(self._source, encoding, deadline, hashed=hashed, lines=lines)
         except Unfinished as part:
             unfinished, index = part, part.index

@@ -28,6 +28,10 @@ from readroom.core.values.files import OUTLINES
 from readroom.core.values.options import ReadOptions
 
 
+class MoreNeeded(Exception):
+    """The lines that were counted, and the end of the file, do not hold the window that is asked for."""
+
+
 class Content(Struct, frozen=True):
     """A text, facts about the whole file, and its encoding.
 
@@ -99,7 +103,13 @@ class Windows(Struct, frozen=True):
         return (request.offset or 1) + abs(request.limit or default_lines(kind))
 
     def window(self, content: Content) -> ReadResult:
-        """The window that the request asks for. Raises BadRange, BadValue, TimedOut."""
+        """The window that the request asks for.
+
+        Raises:
+            BadRange, BadValue: From the request.
+            TimedOut: It is not in what was counted in time.
+            MoreNeeded: It is not in what was counted by choice.
+        """
         request, text = self._request, content.text
         if request.options.blank_whole and isinstance(text, WholeText) and not text.whole.strip():
             options = replace(request.options, blank_whole=False)
@@ -270,6 +280,8 @@ class Windows(Struct, frozen=True):
         return start + skipped, WholeText(rest, keep_cr=self._request.options.keep_cr)
 
     def _too_late(self, unfinished: Unfinished) -> TimedOut:
+        if unfinished.by_choice:
+            raise MoreNeeded
         advice = (
             f"{unfinished.counted:,} of {unfinished.size:,} bytes are counted so far, "
             f"{unfinished.index.total_lines:,} lines; "

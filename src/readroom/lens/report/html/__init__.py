@@ -17,6 +17,7 @@ from readroom.core.rows import FINDINGS, Finding, FindingKind
 from readroom.lens.limits import FILES_LISTED
 from readroom.lens.normal_form import counted
 from readroom.lens.report import Spent, Totals, copied, dearest_of, passed_over, price
+from readroom.lens.report import statements as said
 from readroom.lens.report.html import first, parts, sessions, style
 
 
@@ -33,8 +34,17 @@ def page(totals: Totals, secrets: bool) -> Iterator[str]:
         'findings</label><br><input type="search" id="search" autocomplete="off" spellcheck="false"> '
         '<span id="found" role="status"></span></div>\n'
     )
-    names = parts.names(totals)
     yield from _figures(totals)
+    if totals.sessions:
+        yield from _audited(totals, secrets)
+    else:
+        yield "<p>No session is in what was audited.</p>\n"
+    yield from _skipped(totals)
+    yield f"</main>\n<script>{style.SCRIPT}</script>\n</body>\n</html>\n"
+
+
+def _audited(totals: Totals, secrets: bool) -> Iterator[str]:
+    names = parts.names(totals)
     yield from first.money(totals)
     yield from first.dearest(totals, names)
     yield from first.habits(totals)
@@ -48,8 +58,6 @@ def page(totals: Totals, secrets: bool) -> Iterator[str]:
     yield from _spent("Tools", "tool", totals.tools)
     yield from _spent("Files", "file", totals.files)
     yield from sessions.sessions(totals)
-    yield from _skipped(totals)
-    yield f"</main>\n<script>{style.SCRIPT}</script>\n</body>\n</html>\n"
 
 
 def _figures(totals: Totals) -> Iterator[str]:
@@ -61,7 +69,7 @@ def _figures(totals: Totals) -> Iterator[str]:
         ("Failed calls", f"{totals.errors:,}"),
         ("Results truncated", f"{totals.cut:,}"),
         ("Tokens of tool results", f"{about}{totals.result_tokens:,}"),
-        ("Tokens in all requests", f"{totals.carried_tokens:,}"),
+        ("Tool results in all requests", f"{totals.carried_tokens:,}"),
     ]
     if totals.compactions:
         figures.append(("Compactions", f"{totals.compactions:,}"))
@@ -69,6 +77,7 @@ def _figures(totals: Totals) -> Iterator[str]:
     if recorded:
         figures.append(("Input tokens recorded", f"{recorded:,}"))
         figures.append(("Output tokens recorded", f"{totals.output_tokens:,}"))
+        figures.append(("Money", said.money(totals.spending.whole)))
     if totals.cost:
         figures.append(("Cost recorded", f"{totals.cost:,.2f}"))
     yield "<dl>\n"
@@ -115,8 +124,8 @@ def _finding(finding: Finding, names: parts.Names) -> parts.Row:
         lines = f":{finding.first}" if finding.last <= finding.first else f":{finding.first}-{finding.last}"
     quoted = f'<br><span class="quoted">{parts.text(finding.excerpt)}</span>' if finding.excerpt else ""
     texts = (
-        f"{names.of(finding.session)}, call {finding.call}, turn {finding.turn}",
-        f"<code>{parts.text(finding.file)}{lines}</code>",
+        f"{names.of(finding.session)}, call {finding.call:,}, turn {finding.turn:,}",
+        f"<code><bdi>{parts.text(finding.file)}</bdi>{lines}</code>",
         f"{parts.text(finding.what)}{quoted}",
     )
     return parts.Row(texts, (finding.tokens, finding.carried_tokens), words=FINDINGS[finding.kind])
@@ -149,14 +158,14 @@ def _spent(heading: str, name: str, spent: dict[str, Spent]) -> Iterator[str]:
     yield f"<h2>{heading}</h2>\n"
     rows = (
         parts.Row(
-            [f"<code>{parts.text(entry)}</code>"],
+            [f"<code><bdi>{parts.text(entry)}</bdi></code>"],
             (cost.calls, cost.errors, cost.tokens, cost.carried_tokens),
             parts.bar(round(100 * cost.carried_tokens / most)),
         )
         for entry, cost in listed
     )
     yield from parts.table(
-        [name.capitalize()], ("Calls", "Failed", "Tokens", "In all requests"), rows, "Share"
+        [name.capitalize()], ("Calls", "Failed", "Tokens", "In all requests"), rows, parts.COMPARED
     )
     yield parts.more(len(spent) - len(listed))
 

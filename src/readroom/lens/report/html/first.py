@@ -17,18 +17,18 @@ _LOST = 10
 
 def money(totals: Totals) -> Iterator[str]:
     """Bills by model, project and day, and the dearest sessions."""
-    yield '<h2 id="money">Money</h2>\n'
+    yield f'<h2 id="money">Money</h2>\n<p class="soft">{escape(said.UNITS)}</p>\n'
     for name, rows in said.tables(totals):
         most = max((_weight(bill) for _, bill in rows), default=0) or 1
         shown = [
-            parts.Row([parts.text(entry)], said.cells(bill), _share(bill, most))
+            parts.Row([f"<bdi>{parts.text(entry)}</bdi>"], said.cells(bill), _share(bill, most))
             for entry, bill in rows[:FILES_LISTED]
         ]
         if said.has_sum(totals) and name == "day":
-            shown.append(parts.Row(["In all"], said.cells(totals.spending.whole)))
+            shown.append(parts.Row(["In all"], said.cells(totals.spending.whole), ""))
         yield f"<h3>By {name}</h3>\n"
         yield from parts.table(
-            [name.capitalize()], [head.capitalize() for head in said.HEADS], shown, "Share"
+            [name.capitalize()], [head.capitalize() for head in said.HEADS], shown, parts.COMPARED
         )
         yield parts.more(len(rows) - FILES_LISTED)
     yield f'<p class="soft">{parts.text(said.about_prices(totals))}</p>\n'
@@ -36,7 +36,7 @@ def money(totals: Totals) -> Iterator[str]:
 
 def _share(bill: Bill, most: float) -> str:
     weight = _weight(bill)
-    return parts.bar(round(100 * weight / most)) if weight else parts.NOTHING
+    return parts.bar(round(100 * weight / most)) if weight else ""
 
 
 def _weight(bill: Bill) -> float:

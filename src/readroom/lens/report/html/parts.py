@@ -44,21 +44,23 @@ def _row(row: Row, heads: Sequence[str], texts: int) -> Iterator[str]:
     for at, (head, cell) in enumerate(zip(heads, cells, strict=True)):
         kind = "" if at < texts else ' class="number"'
         yield f'<td{kind} data-h="{head}">{cell}</td>'
-    yield f"<td>{row.last}</td></tr>\n" if row.last else "</tr>\n"
+    yield f"<td>{row.last}</td></tr>\n" if row.last is not None else "</tr>\n"
 
 
-NOTHING = "&nbsp;"
+COMPARED = "Share of the largest"
+"""The head of a column of bars."""
 
 
 class Row(msgspec.Struct, frozen=True):
     """A row of a table, whose first text names it.
 
-    `texts` and `last` are markup; the search of the page looks at a row with `words`.
+    `texts` and `last` are markup; a row has a `last` cell unless that is None. The search of the page looks
+    at a row with `words`.
     """
 
     texts: Sequence[str]
     numbers: Sequence[int | str] = ()
-    last: str = ""
+    last: str | None = None
     id: str = ""
     words: str | None = None
 
@@ -71,7 +73,7 @@ def more(count: int, where: str = "the export") -> str:
 def bar(share: int) -> str:
     """A share of the largest value, in percent."""
     drawn = f'<rect class="share" width="{share + 1}" height="12"/>'
-    return f'<svg width="102" height="12" role="img" aria-label="{share} %">{drawn}</svg>'
+    return f'<svg width="102" height="12" role="img" aria-label="{share} % of the largest">{drawn}</svg>'
 
 
 class Names(msgspec.Struct, frozen=True):
@@ -85,7 +87,7 @@ class Names(msgspec.Struct, frozen=True):
         title = text(title_of(self.totals.title(session)), 100)
         at = self.rows.get(session)
         link = f'<a href="#session-{at}">{title}</a>' if at is not None else title
-        return f'{link}<br><span class="soft">{text(self.totals.called(session), 80)}</span>'
+        return f'<bdi>{link}</bdi><br><span class="soft">{text(self.totals.called(session), 80)}</span>'
 
 
 def names(totals: Totals) -> Names:

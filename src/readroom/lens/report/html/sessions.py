@@ -23,7 +23,7 @@ def contexts(totals: Totals) -> Iterator[str]:
     if not drawn:
         return
     yield '<h2 id="contexts">Context over time</h2>\n'
-    about = f"Tokens that each request carried. {context.ABOUT_BANDS} {_ABOUT_REST}"
+    about = f"Tokens that each request carried. {' '.join(context.ABOUT_BANDS.values())} {_ABOUT_REST}"
     yield f'<p class="soft">{escape(about)}</p>\n'
     for at, one in enumerate(drawn, 1):
         yield from _context(totals, one, f"c{at}", is_open=at == 1)
@@ -35,7 +35,7 @@ _ABOUT_REST = (
 
 
 def _context(totals: Totals, drawn: Drawn, name: str, *, is_open: bool) -> Iterator[str]:
-    title = parts.text(said.title_of(totals.title(drawn.session)), 100)
+    title = f"<bdi>{parts.text(said.title_of(totals.title(drawn.session)), 100)}</bdi>"
     called = parts.text(totals.called(drawn.session), 80)
     yield f'<details id="{name}"{" open" if is_open else ""}>'
     yield f'<summary>{title} <span class="soft">{called}</span></summary>\n'
@@ -96,12 +96,13 @@ def _calls(drawn: Drawn, name: str) -> Iterator[str]:
 def _call(call: CallLine, drawn: Drawn, id: str) -> parts.Row:
     point = drawn.course.points[call.point]
     failed = ", failed" if call.error else ""
-    lines = "<br>".join(f"<code>{parts.text(place, 200)}</code>" for place in call.places)
-    command = f'<br><span class="quoted">{parts.text(call.command, 120)}</span>' if call.command else ""
+    lines = [f"<code>{parts.text(place)}</code>" for place in call.places]
+    if call.command:
+        lines.append(f'<span class="quoted">{parts.text(call.command, 120)}</span>')
     texts = [
         f'Call {call.call:,}<br><span class="soft">from {drawn.course.named(point).lower()} on</span>',
         f"{parts.text(call.tool, 60)}{failed}",
-        f"{lines}{command}",
+        "<br>".join(lines),
     ]
     words = "\n".join([*call.places, call.command])
     return parts.Row(texts, [call.tokens, call.carried_tokens], id=id, words=words)
@@ -120,9 +121,10 @@ def sessions(totals: Totals) -> Iterator[str]:
 def _session(totals: Totals, session: Session, at: int) -> parts.Row:
     called = parts.text(totals.called(session.session), 80)
     of = f", sub-agent of {parts.text(totals.called(session.parent), 80)}" if session.parent else ""
+    of += f", in {parts.text(session.folder, 120)}" if session.folder else ""
     began = parsed(session.started)
     texts = (
-        f'{parts.text(said.title_of(session.title), 120)}<br><span class="soft">{called}{of}<br>'
+        f'<bdi>{parts.text(said.title_of(session.title), 120)}</bdi><br><span class="soft">{called}{of}<br>'
         f'{parts.text(session.record)}</span><br><small class="why"></small>',
         f"{parts.text(f'{session.client} {session.version}')}<br>{parts.text(session.model, 80)}",
         f"{began:%Y-%m-%d %H:%M}" if began else parts.text(session.started, 40),

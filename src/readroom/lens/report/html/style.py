@@ -27,18 +27,22 @@ h3 { font-size: 1rem; margin: 1rem 0 .3rem; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 .wide { overflow-x: auto; }
 .low { max-height: 24rem; overflow-y: auto; }
+.low thead th { position: sticky; top: 0; background: var(--paper); }
 th, td {
   text-align: left; padding: .3rem .6rem .3rem 0; border-bottom: 1px solid var(--line);
   vertical-align: top; overflow-wrap: anywhere;
 }
 th, td { min-width: 8rem; }
+td:has(code) { min-width: 13rem; }
 tbody th { font-weight: 400; }
 thead th { color: var(--soft); font-weight: 500; }
 .number { min-width: 0; text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+thead .number { white-space: normal; overflow-wrap: normal; }
 code, .quoted { font: .85rem/1.4 ui-monospace, monospace; overflow-wrap: anywhere; }
 .soft { color: var(--soft); }
 li { overflow-wrap: anywhere; }
 .share { fill: var(--bar); }
+details details { margin-left: 1rem; }
 summary { cursor: pointer; padding: .4rem 0; overflow-wrap: anywhere; }
 tr:target, tbody:target tr { outline: 2px solid var(--bar); outline-offset: -2px; }
 [hidden] { display: none; }
@@ -58,6 +62,7 @@ dd { margin: 0; font-size: 1.3rem; font-variant-numeric: tabular-nums; }
   .wide th, .wide td { border: 0; padding: 0; }
   .wide tbody th { flex-basis: 100%; }
   .wide td { min-width: 0; max-width: 100%; }
+  .wide td:empty { display: none; }
   .wide td[data-h]::before { content: attr(data-h) " "; color: var(--soft); font-size: .8rem; }
   .wide td:not(.number) { flex-basis: 100%; }
   .number { text-align: left; }

@@ -53,10 +53,11 @@ def over_time(view: View, one: SessionSum) -> Drawn | None:
 
     title = f"Context over {course.points[-1].last:,} {course.unit}s"
     most = max(point.tokens for point in course.points)
+    bands = [said for band, said in context.ABOUT_BANDS.items() if band in course.bands]
     return Drawn(
         Markup(context.picture(course, "context", title, link)),  # it escapes what it is given
         [Markup(context.swatch(band)) + context.BANDS[band] for band in course.bands],
-        f"{about} {context.ABOUT_BANDS} A click leads to the call and its lines.",
+        " ".join([about, *bands, "A click leads to the call and its lines."]),
         f"up to {most:,} tokens",
         (course.named(course.points[0]), course.named(course.points[-1])),
         _table(course, link),

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from readroom.core.deadline import Deadline
 from readroom.core.errors import AbsentError, NoSuchView, NotAFile, ReadroomError, RefusedError
 from readroom.core.limits import SERVE_CALL_S
-from readroom.core.paths import WorkPath
+from readroom.core.paths import ROOT, WorkPath
 from readroom.core.session.conversation import ShownLines, shown_by_read
 from readroom.core.session.journal import Entry
 from readroom.core.values import ReadRequest, ReadResult
@@ -86,7 +86,8 @@ def file(view: View) -> page.Page:
             _states(view, looks, digest),
             *related_findings(view, path=path),
         ],
-        crumbs=crumbs(view, path),
+        # A folder may have gone with its file.
+        crumbs=crumbs(view, path if result is not None else ROOT),
         template="file.html",
         own={
             "lines": _lines(view, result, current, searched) if result is not None else [],

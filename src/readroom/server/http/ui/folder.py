@@ -1,19 +1,32 @@
-"""The folder as a treemap: a box per file by its size, coloured by how often it was shown."""
+"""The folder as a treemap: a box per file by its size or lines, coloured by how often it was shown."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from readroom.core.deadline import Deadline
 from readroom.core.errors import NoSuchView, ReadroomError
 from readroom.core.paths import ROOT, WorkPath, ancestors, basename, join, parent
 from readroom.core.policy.ignore_files import IgnoreTree
 from readroom.core.quoting import as_value
+from readroom.core.stores.base import is_far
 from readroom.core.values import EntryKind
 from readroom.server.http.ui.overview import of_files
-from readroom.server.http.ui.page import UI_ROWS, Cell, Figure, Filter, Link, Option, Page, Table, number
+from readroom.server.http.ui.page import (
+    UI_ROWS,
+    Cell,
+    Figure,
+    Filter,
+    Link,
+    Option,
+    Page,
+    Table,
+    missing,
+    number,
+)
 from readroom.server.http.ui.queries import FileSum
 from readroom.server.http.ui.view import UI_EXPORT_ROWS, View
 from readroom.server.ledger.rows import shown_path
@@ -23,6 +36,12 @@ UI_MAP_NAMES = 20_000
 
 UI_MAP_S = 2.0
 """The time for it; an incomplete map says so."""
+
+UI_MAP_COUNTED_BYTES = 32 * 1024 * 1024
+"""Bytes of files that are read to count lines for a map, within its time."""
+
+UI_MAP_FILE_BYTES = 1024 * 1024
+"""The largest file whose lines are counted."""
 
 UI_MAP_BOXES = 1500
 """Boxes of one map, the largest; smaller ones are less than a pixel."""
@@ -35,6 +54,8 @@ class Box(Struct):
     name: str
     folder: bool = False
     size: int = 0
+    lines: int = 0
+    uncounted: int = 0
     files: int = 0
     seen: int = 0
     calls: int = 0
@@ -51,16 +72,26 @@ def folder_map(view: View) -> Page:
         files = walk.files(path)
     except ReadroomError:
         raise NoSuchView("folder") from None
-    tree, inside = _summed(path, files)
-    rows = [_row(view, box) for box in sorted(inside, key=lambda box: (-box.calls, -box.size, box.name))]
+    by = view.text("area") if view.text("area") in _AREAS else ""
+    by_lines = by == "lines"
+    if by_lines:
+        walk.count_lines(files)
+    tree, inside = _summed(path, files, by_lines=by_lines)
+    rows = [
+        _row(view, box, by_lines=by_lines)
+        for box in sorted(inside, key=lambda box: (-box.calls, -box.size, box.name))
+    ]
     seen = [one for one in files if one.calls]
     notes = [walk.note] if walk.note else []
     most = view.rows(2 * UI_ROWS)
-    by = view.text("area") if view.text("area") in _AREAS else ""
     said = [
         _AREAS[by][1],
         "Colour shows how many calls displayed the file; hatched ones were never looked at.",
     ]
+    uncounted = sum(one.uncounted for one in files)
+    if uncounted:
+        without = f"{uncounted:,} of {len(files):,} files"
+        said.append(f"Drawn without {without}, whose lines are not counted: {_NOT_COUNTED}")
     if len(files) > UI_MAP_BOXES:
         drawn = f"Drawn: {UI_MAP_BOXES:,} of {len(files):,} files"
         said.append(f"{drawn}, the shown and the largest ones.")
@@ -69,7 +100,7 @@ def folder_map(view: View) -> Page:
     table = Table(
         "folder",
         "Contents",
-        ("Name", "Bytes", "Files", "Files shown", "Calls", "Tokens"),
+        ("Name", "Bytes", *["Lines"] * by_lines, "Files", "Files shown", "Calls", "Tokens"),
         rows[:most],
         empty="Nothing that you may see here.",
         chart={
@@ -93,6 +124,7 @@ def folder_map(view: View) -> Page:
                 tone="warn" if len(seen) < len(files) else "",
             ),
             Figure("Bytes", f"{sum(one.size for one in files):,}"),
+            *[Figure("Lines counted", f"{sum(one.lines for one in files):,}")] * by_lines,
             Figure("Times a file was shown", f"{sum(one.calls for one in files):,}"),
         ),
         [table],
@@ -109,8 +141,14 @@ _AREAS: Mapping[str, tuple[str, str]] = {
         "A box is as large as the root of the size of its file, so that one log leaves room.",
     ),
     "size": ("Size", "A box has the size of its file."),
+    "lines": ("Root of lines", "A box is as large as the root of the number of lines of its file."),
     "same": ("One file, one box", "All boxes are of one size."),
 }
+
+_NOT_COUNTED = (
+    f"not text in bytes, larger than {UI_MAP_FILE_BYTES >> 20} MiB, beyond {UI_MAP_COUNTED_BYTES >> 20} MiB "
+    f"or {UI_MAP_S:g} s in all, far away, or not for you to read."
+)
 
 
 def _area(by: str) -> Filter:
@@ -123,6 +161,7 @@ class _Walk:
 
     def __init__(self, view: View) -> None:
         self._guard = view.access.workspace.guard
+        self._contents = view.sight.contents
         self._ignored = IgnoreTree(self._guard)
         self._deadline = Deadline().within(UI_MAP_S)
         sums = view.questions.files(view.slice, UI_EXPORT_ROWS)
@@ -145,6 +184,25 @@ class _Walk:
                 if folder == top:
                     raise
         return found
+
+    def count_lines(self, files: list[Box]) -> None:
+        """Count the lines of files, the shown ones first and then the small ones."""
+        left = UI_MAP_COUNTED_BYTES
+        for box in sorted(files, key=lambda one: (-bool(one.calls), one.size)):
+            lines = None
+            if self._contents and box.size <= min(left, UI_MAP_FILE_BYTES) and not self._deadline.expired:
+                left -= box.size
+                lines = self._lines(box)
+            box.lines, box.uncounted = lines or 0, int(lines is None)
+
+    def _lines(self, box: Box) -> int | None:
+        """The lines of a file; None if it is not text, or is not to be read."""
+        try:
+            with self._guard.open(box.path) as source:
+                data = b"\0" if is_far(source) else source.read_at(0, box.size)
+        except ReadroomError:
+            return None
+        return None if b"\0" in data else data.count(b"\n") + (data[-1:] not in (b"", b"\n"))
 
     def _enter(self, folder: WorkPath, found: list[Box], pending: list[WorkPath]) -> None:
         with self._guard.open_folder(folder) as opened:
@@ -169,15 +227,17 @@ class _Walk:
                 found.append(box)
 
 
-def _summed(top: WorkPath, files: list[Box]) -> tuple[list[object], list[Box]]:
+def _summed(top: WorkPath, files: list[Box], *, by_lines: bool) -> tuple[list[object], list[Box]]:
     """The boxes of the map, nested, and the entries of the folder."""
     folders: dict[WorkPath, Box] = {}
     for one in files:
         for above in ancestors(one.path):
             box = folders.setdefault(above, Box(above, basename(above), folder=True))
-            for name in ("size", "files", "seen", "calls", "tokens"):
+            for name in ("size", "lines", "uncounted", "files", "seen", "calls", "tokens"):
                 setattr(box, name, getattr(box, name) + getattr(one, name))
-    drawn = sorted(files, key=lambda one: (-bool(one.calls), -one.size))[:UI_MAP_BOXES]
+    sized = [one for one in files if not one.uncounted]
+    sized.sort(key=lambda one: (-bool(one.calls), -(one.lines if by_lines else one.size)))
+    drawn = sized[:UI_MAP_BOXES]
     every = [*(box for box in folders.values() if box.path != top), *files]
     inside = [box for box in every if parent(box.path) == top]
     return _nested(top, drawn), inside
@@ -195,19 +255,21 @@ def _nested(top: WorkPath, files: list[Box]) -> list[object]:
         return inside[path]
 
     for one in files:
-        value = [max(one.size, 1), one.calls]
+        value = [max(one.size, 1), one.calls, max(one.lines, 1)]
         leaf = {"name": as_value(one.name), "path": as_value(one.path), "value": value}
         children(parent(one.path)).append(leaf)
     return inside[top]
 
 
-def _row(view: View, box: Box) -> tuple[Cell, ...]:
+def _row(view: View, box: Box, *, by_lines: bool) -> tuple[Cell, ...]:
     page = "map" if box.folder else "file"
     name = as_value(box.name) + ("/" if box.folder else "")
     looked = number(box.seen) if box.seen else Cell("never", number=True, tone="warn", raw=0)
     return (
         Cell(name, view.bare(page, path=as_value(box.path)), code=True),
-        *map(number, (box.size, box.files)),
+        number(box.size),
+        *[replace(missing(), number=True) if box.uncounted == box.files else number(box.lines)] * by_lines,
+        number(box.files),
         looked,
         *map(number, (box.calls, box.tokens)),
     )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from readroom.core.quoting import plain
 from readroom.server.budgets import BudgetPool
 from readroom.server.http.ui import page
-from readroom.server.http.ui.queries import PROBLEMS, By, Series, SessionSum, Slice, Sum
+from readroom.server.http.ui.queries import PERCENTILES, PROBLEMS, By, Series, SessionSum, Slice, Sum
 from readroom.server.http.ui.view import LIVE_US, View
 from readroom.server.ledger.sums import DAY_US
 
@@ -121,10 +123,29 @@ def _sums(view: View, wanted: Slice, by: By) -> page.Table:
         )
         for one in every[: view.rows(page.UI_ROWS)]
     ]
-    return page.Table(
+    table = page.Table(
         by, _TITLES[by], (by.capitalize(), "Calls", "Failed", "Tokens"), rows,
         note=f"The first {page.UI_ROWS} of {len(every):,}." if len(every) > page.UI_ROWS else "",
     )  # fmt: skip
+    return _timed(view, wanted, table, [one.name for one in every]) if by == "tool" else table
+
+
+def _timed(view: View, wanted: Slice, table: page.Table, tools: Sequence[str]) -> page.Table:
+    """The table of tools, with percentiles of how long their calls took before the tokens."""
+    durations = view.questions.durations(wanted)
+    none = (0,) * len(PERCENTILES)
+    rows = [
+        (*row[:-1], *map(page.duration, durations.get(tool, none)), row[-1])
+        for tool, row in zip(tools, table.rows, strict=False)  # tools that have no row are at the end
+    ]
+    heads = (*table.heads[:-1], *(f"p{one}" for one in PERCENTILES), table.heads[-1])
+    notes = [table.note] if table.note else []
+    notes.append("Half of the calls took no longer than p50, 95 % than p95, and 99 % than p99.")
+    if wanted.agent or wanted.token or wanted.outcome:
+        notes.append("The filters of agent, token and outcome do not apply to these times.")
+    if wanted.since_us % DAY_US:
+        notes.append("In these times the first day counts in full.")
+    return replace(table, heads=heads, rows=rows, note=" ".join(notes))
 
 
 def files_table(view: View, wanted: Slice, limit: int) -> page.Table:

@@ -145,6 +145,11 @@ def lasted(duration_us: int) -> str:
     return f"{seconds / 60:,.0f} min" if seconds < 7200 else f"{seconds / 3600:,.1f} h"
 
 
+def duration(duration_us: int) -> Cell:
+    """A cell with a duration, which an export has in microseconds; 0 is none."""
+    return Cell(lasted(duration_us), number=True, raw=duration_us or "")
+
+
 def address(base: str, page: str, **wanted: object) -> str:
     """The address of a page, with the filters that are not empty."""
     query = urlencode({name: str(value) for name, value in wanted.items() if value not in ("", 0, None)})

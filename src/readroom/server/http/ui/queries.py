@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import accumulate
 from typing import Any, Literal, TypeAlias, final
 
 from msgspec import Struct
@@ -134,6 +135,9 @@ class Series(Struct, frozen=True):
     values: Sequence[Sequence[int]]
 
 
+PERCENTILES = (50, 95, 99)
+"""Percentiles of the times of a tool that are shown."""
+
 _ADDED = "SUM(calls), SUM(tokens), SUM(failed), SUM(refused), SUM(duration_us), SUM(requests)"
 _NAMED = ("agent", "token", "tool", "outcome")
 _WIDTH = 6
@@ -190,6 +194,21 @@ class Questions:
                 found += self._ask(hours, [*values, first_day * (DAY_US // HOUR_US)])
             self._cubes[wanted] = found
         return self._cubes[wanted]
+
+    def durations(self, wanted: Slice) -> dict[str, tuple[int, ...]]:
+        """For each tool the times in microseconds, `rounded`, in which PERCENTILES of its calls ended.
+
+        They are of whole days, and of all agents, tokens and outcomes. The percentile `p` of `n` calls is
+        the time of the call at place `n * p / 100`, rounded up, in order of time.
+        """
+        where, values = wanted.where(("tool",), "day", DAY_US)
+        sql = f"SELECT tool, duration_us, SUM(calls) FROM sums_by_duration WHERE {where}"
+        counted: dict[str, list[tuple[int, int]]] = {}
+        for tool, duration_us, calls in self._ask(f"{sql} GROUP BY tool, duration_us ORDER BY 1, 2", values):
+            counted.setdefault(str(tool), []).append((int(duration_us), int(calls)))
+        return {
+            tool: tuple(_percentile(every, one) for one in PERCENTILES) for tool, every in counted.items()
+        }
 
     def days(self, wanted: Slice, *, limit: int) -> list[Sum]:
         """Sums by day, the latest first; days are whole."""
@@ -401,6 +420,13 @@ class Questions:
 
     def _ask(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         return self._book.look(lambda execute: execute(sql, values))
+
+
+def _percentile(counted: Sequence[tuple[int, int]], percent: int) -> int:
+    """The value at a percentile, of values in order and how often each occurs."""
+    place = -(-sum(calls for _, calls in counted) * percent // 100)
+    ends = accumulate(calls for _, calls in counted)
+    return next(value for (value, _), end in zip(counted, ends, strict=True) if end >= place)
 
 
 def _day(day: int) -> str:

@@ -48,7 +48,7 @@ def _what(view: View, event: Event, facts: dict[str, object]) -> Cell:
     """The tool and its file, or the address of a request that became no call."""
     made = " ".join(filter(None, (str(facts.get("method", "")), event.tool)))
     about = view.named(made if not event.contract else event.tool, none="many addresses").text
-    return Cell(about, note=view.file_cell(event.path).text)
+    return Cell(about, note=view.file_cell(event.path).text, room="some")
 
 
 def _facts(event: Event) -> dict[str, object]:

@@ -107,9 +107,10 @@ def is_id(session: str) -> bool:
 
 
 def short_id(session: str) -> str:
-    """The beginning of an id, for people who compare it with one elsewhere."""
+    """The beginning of an id, for people who compare it with one elsewhere; of a sub-agent both parts."""
     own = session.rpartition(":")[2] if is_id(session) else session
-    return f"{own[:_ID_CHARS]}…" if len(own) > _ID_CHARS + 4 else own
+    parts = own.split("/", 1) if is_id(session) else [own]
+    return "/".join(f"{one[:_ID_CHARS]}…" if len(one) > _ID_CHARS + 4 else one for one in parts)
 
 
 RANGES: Final = {

@@ -30,17 +30,21 @@
 
   const never = () => ({ symbol: "rect", symbolSize: 1, rotation: Math.PI / 4, dashArrayX: [1, 0], dashArrayY: [2, 5], color: style("--hatch") });
   const on = (calls) => style(calls >= 16 ? "--on-h5" : calls >= 8 ? "--on-h4" : "--ink");
-  const size = (bytes, area) => area === "size" ? bytes : area === "same" ? 1 : Math.sqrt(bytes);
+  const size = ([bytes, , lines], area) => area === "lines" ? Math.sqrt(lines) : area === "size" ? bytes : area === "same" ? 1 : Math.sqrt(bytes);
+  const most = (node) => node.children ? Math.max(...node.children.map(most)) : node.value[1];
 
   function coloured(nodes, area) {
-    return nodes.map((node) => node.children
-      ? { name: node.name, path: node.path, folder: true, children: coloured(node.children, area) }
-      : { name: node.name, path: node.path, value: size(node.value[0], area), bytes: node.value[0], calls: node.value[1],
-          itemStyle: { color: heat(node.value[1]), decal: node.value[1] ? undefined : never() },
-          label: { color: on(node.value[1]) } });
+    return nodes.map((node) => {
+      const calls = most(node);
+      const of = { name: node.name, path: node.path, label: { color: on(calls) },
+        itemStyle: { color: heat(calls), decal: calls ? undefined : never() } };
+      return node.children
+        ? { ...of, folder: true, children: coloured(node.children, area) }
+        : { ...of, value: size(node.value, area), values: node.value, calls };
+    });
   }
 
-  const bytes = (node) => node.children ? node.children.reduce((sum, one) => sum + bytes(one), 0) : node.bytes;
+  const sum = (node, at) => node.children ? node.children.reduce((all, one) => all + sum(one, at), 0) : node.values[at];
 
   function map(data) {
     return {
@@ -48,7 +52,8 @@
         const node = one.data;
         if (!node || !node.path) return one.name;
         const calls = node.folder ? "" : node.calls ? "\n" + node.calls.toLocaleString("en") + " calls showed it" : "\nnever looked at";
-        return node.path + "\n" + bytes(node).toLocaleString("en") + " bytes" + calls;
+        const lines = data.area === "lines" ? "\n" + sum(node, 2).toLocaleString("en") + " lines" : "";
+        return node.path + "\n" + sum(node, 0).toLocaleString("en") + " bytes" + lines + calls;
       } },
       series: [{
         type: "treemap", name: data.root, data: coloured(data.children, data.area), roam: false, nodeClick: false,
