@@ -53,7 +53,7 @@ def http_server(
     root: str | os.PathLike[str], *own: str | os.PathLike[str]
 ) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """A server on a free port, by the file of its operator if one is given: its URL and its process."""
-    command = [sys.executable, "-c", _HTTP, *map(os.fspath, (root, *own))]
+    command = [sys.executable, "-c", _HTTP, os.fspath(root), *(os.fspath(one) for one in own)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None
