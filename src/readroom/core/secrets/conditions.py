@@ -1,4 +1,4 @@
-"""What a line must have to be worth a judgement: patterns of RE2, which are searched for all at once.
+"""Patterns of RE2, searched for all at once, of which a line has one if it is worth a judgement.
 
 A pattern may match more than the shapes that it stands for, and never less.  It counts bytes, not characters:
 a line in any encoding has the same chance, and a byte that is no part of UTF-8 breaks no pattern.
@@ -46,7 +46,7 @@ QUOTED = "|".join(
         rf"{_QUOTE}{_SPACE}*[!=]{{2,3}}{_SPACE}*{_WORD}*{_NAME}",
     )
 )
-"""A value in quotes beside a word that says it is secret, as assignments, calls and comparisons have it."""
+"""A value in quotes next to a word that says it is secret, as assignments, calls and comparisons have it."""
 
 _PLAIN = _class(r"[^\s\"'`,;(){}\[\]<>|&\\]")
 _NO_LETTER = _class(r"(?![\s\"'`,;(){}\[\]<>|&\\])[\W0-9]")
@@ -60,7 +60,7 @@ _VALUE = "|".join(
 )
 
 ASSIGNED = rf"{_MORE_NAME}(?:{_WORD}|[.\]-])*[\"']?{_SPACE}*(?::=|=>|[:=]){_SPACE}*(?:{_VALUE})"
-"""A value without quotes, six characters of which not all are letters, behind such a word."""
+"""A value without quotes, six characters of which not all are letters, after such a word."""
 
 SETTING = rf"\A{_SPACE}*(?:(?:export|set|-){_SPACE}+|--?|[\"'])?(?:{_WORD}|[.\[\]-])*{_MORE_NAME}"
 """The beginning of a line that is one such assignment."""

@@ -102,7 +102,7 @@ _ANY = [one for name, one in _CONDITIONS.items() if name != "KeywordDetector"]
 _MAYBE_ASSIGNED, _MAYBE_SETTING, _MAYBE_ANY = matching(ASSIGNED), matching(SETTING), matching(*_ANY)
 _MAYBE_OWN = matching(*(one for *_, one in OWN))
 _MAYBE_NAMED = matching(*(one for _, one in NAMED))
-"""What values without quotes, lines of settings, the other detectors, and shapes of one's own ask for."""
+"""Conditions of values without quotes, lines of settings, the other detectors, and shapes of one's own."""
 
 _MAYBE = matching(*_ANY, QUOTED, ASSIGNED, *(one for *_, one in OWN), *(one for _, one in NAMED))
 _MAYBE_ESCAPED = matching(ESCAPED)
@@ -234,7 +234,7 @@ def in_text(text: str, base: int) -> list[SecretPlace]:
 
 @lru_cache(maxsize=4 * LINE_BYTES // _LIBRARY_CELL)
 def _in_cell(piece: str) -> tuple[SecretPlace, ...]:
-    """What the library and names find in a piece, of which three cells of a long line have each."""
+    """The secrets that the library and names find in a piece, which three cells of a long line share."""
     if not _is_suspicious(piece.encode("latin-1")):
         return ()
     return tuple(_as_it_speaks(piece, _in_piece))
