@@ -34,6 +34,7 @@ SUITES = (
     "buckets",
     "bucket_searches",
     "references",
+    "masking",
 )
 
 

@@ -60,3 +60,6 @@ KEPT_EDIT = 1.3
 """An edit whose past is kept, to one without."""
 KEPT_LIST = 2.0
 """A process that lists changes out of 100,000, to one that reads a file."""
+
+MASKED_READ = 2.0
+"""A read where secrets are masked, to one where they are not."""

@@ -12,6 +12,7 @@ import os
 import re
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,7 +24,7 @@ import pytest
 from tests.cli.running import Cli
 from tests.laws.masked import PLAIN, STORED, Layout, Secrets, dumped, plant
 from tests.lens.making import called, record, returned
-from tests.mcp.serving import ERAS, STATELESS, Stdio, client_meta, request
+from tests.mcp.serving import ERAS, STATELESS, Http, Stdio, client_meta, events, http_server, request
 from tests.server.http.serving import Agent, Answer, agent
 from tests.server.http.test_dashboard import get, signed_in
 from tests.server.ledger.postgres import programs, running
@@ -276,6 +277,37 @@ def test_nothing_leaves_by_mcp_over_http(world: World, served: Agent) -> None:
         answer = served.request("POST", "/mcp", body, token=token, headers={**headers, **own})
         assert answer.status == 200, answer.body
         world.require_silence(answer.body)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_nothing_is_said_to_subscribers_over_http(world: World, era: str) -> None:
+    """Word of a change beside a secret, of one of the secret itself, and of a file that goes."""
+    uri = "readroom:///conf.yaml"
+    with http_server(world.root, world.config) as (url, _), Http(url, version=era) as client:
+        named = {"readroom/session": "mine"} if era == STATELESS else {}
+        asked = {"name": "read_file", "arguments": {"path": "conf.yaml"}, "_meta": named}
+        answer = client.ask(request(1, "tools/call", asked))
+        assert b"[masked: " in dumped(answer)
+        world.require_silence(dumped(answer))
+        with closing(client.connect()) as connection:
+            if era == STATELESS:
+                wanted = {"notifications": {"resourceSubscriptions": [uri]}, "_meta": named}
+                client.begin(request("l", "subscriptions/listen", wanted), connection)
+            else:
+                assert client.ask(request(2, "resources/subscribe", {"uri": uri}))["result"] == {}
+                kind = {"Accept": "text/event-stream", **client.session_headers}
+                connection.request("GET", "/mcp", None, kind)
+            said = events(connection.getresponse())
+            heard = [next(said)] if era == STATELESS else []
+            conf = world.root / "conf.yaml"
+            secret = world.secrets.of("password or key").encode()
+            for new in (conf.read_bytes() + b"more: 1\n", conf.read_bytes().replace(secret, secret[::-1])):
+                conf.write_bytes(new)
+                heard.append(next(said))
+            conf.unlink()
+            heard.append(next(said))
+        assert heard[-1]["params"]["uri"] == uri
+        world.require_silence(dumped(heard))
 
 
 def test_nothing_leaves_in_archives_of_files(world: World, served: Agent) -> None:

@@ -29,11 +29,15 @@ END_S = 60
 _HTTP = """
 import sys
 from readroom import Workspace
+from readroom.core import config
+from readroom.core.stores.local import LocalStore
 from readroom.server.settings import Serving
 from readroom.server.admission import Admission
 from readroom.server.http.server import Served, listening, serve_http
 
-with Workspace(sys.argv[1]) as workspace, listening("127.0.0.1", 0, None) as (bound, url):
+store = LocalStore(sys.argv[1])
+settings = config.load(store, *sys.argv[2:])
+with Workspace(store, settings=settings) as workspace, listening("127.0.0.1", 0, None) as (bound, url):
     served = Served({"default": workspace}, Serving(), Admission(None, auth="open"), "native", None)
     serve_http(served, bound, on_ready=lambda: print(url + "/mcp", flush=True))
 """
@@ -45,9 +49,11 @@ def stdio_command(root: str | os.PathLike[str], *options: str) -> list[str]:
 
 
 @contextmanager
-def http_server(root: str | os.PathLike[str]) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """A server on a free port: its URL and its process."""
-    command = [sys.executable, "-c", _HTTP, os.fspath(root)]
+def http_server(
+    root: str | os.PathLike[str], *own: str | os.PathLike[str]
+) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A server on a free port, by the file of its operator if one is given: its URL and its process."""
+    command = [sys.executable, "-c", _HTTP, os.fspath(root), *(os.fspath(one) for one in own)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None

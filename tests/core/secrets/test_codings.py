@@ -6,12 +6,14 @@ import base64
 import html
 import json
 import quopri
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from readroom.core.secrets import mails
 from readroom.core.secrets.view import SIGN, masked
-from tests.core.secrets.planted import Secrets, settings_text
+from tests.core.secrets.planted import Secrets, masking, settings_text
 
 TEXT = settings_text(Secrets(3)) + 'api_key = "Zx81kQ03mmL2p"\n'
 OWN = [*Secrets(3).every[:6], "Zx81kQ03mmL2p"]
@@ -95,3 +97,14 @@ def test_the_end_of_a_private_key_is_one_without_its_beginning() -> None:
         assert view.startswith("before these\n")
     told = b"Copy it all until\n-----END RSA PRIVATE KEY-----\n"
     assert masked(told) == told
+
+
+@pytest.mark.parametrize("name", ["cp037", "cp500", "cp1026", "cp1140", "cp273", "cp424"])
+def test_letters_in_which_no_secrets_are_looked_for_are_refused(tmp_path: Path, name: str) -> None:
+    """EBCDIC has other bytes for letters, so what is read by them was never judged."""
+    (tmp_path / "a.txt").write_bytes("name: x\npassword: Q7rx4Kd2m8Tz5w\n".encode(name))
+    with masking(tmp_path) as workspace:
+        reply = workspace.call("read_file", {"path": "a.txt", "encoding": name})
+        error: Any = reply.facts["error"]
+        assert error["code"] == "bad_encoding"
+        assert "Q7rx" not in reply.text

@@ -75,3 +75,39 @@ def test_a_sign_is_as_long_as_its_secret() -> None:
             made = masked(wide)
             assert len(made) == len(wide)
             assert not Secrets(seed).in_text(made.decode(encoding))
+
+
+MISSED = (
+    ('{"password": "+qsydNbonrzxlM7AeBtc9KSLSdgExpERDkmCcUM2"}', "+qsydNbonrzxlM7AeBtc9KSLSdgExpERDkmCcUM2"),
+    ('token: "/qsydNbonrzxlM7AeBtc9KSLSdgExpER=="', "/qsydNbonrzxlM7AeBtc9KSLSdgExpER=="),
+    (
+        '    "github.com": "0123456789abcdef0123456789abcdef01234567"',
+        "0123456789abcdef0123456789abcdef01234567",
+    ),
+    ("PASSWORD=QWERTZ987654", "QWERTZ987654"),
+    (r'{"url":"postgres:\/\/bob:hunter22pw@db\/x"}', "hunter22pw"),
+    (r"say {\"auth\": \"Ym9iOnNlY3JldA==\"}", "Ym9iOnNlY3JldA=="),
+    (r"export PASSWORD\u003dQgc0ZA3oWMmT", "Qgc0ZA3oWMmT"),
+    ('password = "h\xfcn" + "\xe4" == secret + "x1234567"; password = "hunter2223"', "hunter2223"),
+)
+
+
+@pytest.mark.parametrize(("line", "secret"), MISSED)
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-8"])
+def test_forms_that_were_once_missed(line: str, secret: str, encoding: str) -> None:
+    assert secret.encode() not in masked(line.encode(encoding))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'INFO msg="the password was wrong" user="bob" in 12 ms',
+        "INFO password: ok, token: 12 in 5 ms",
+        '{"password_attempts":3,"tokens":120,"level":"info"}',
+        "password = get_password(user, key)",
+        "token = SHA256",
+        'password: "/run/secrets/db_password1"',
+    ],
+)
+def test_words_that_speak_of_secrets_are_shown(line: str) -> None:
+    assert masked(line.encode()) == line.encode()

@@ -6,6 +6,7 @@ which are counted, and texts that come from elsewhere than files, such as messag
 
 from __future__ import annotations
 
+import string
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -14,11 +15,20 @@ from typing import Any
 from msgspec.structs import replace
 
 from readroom.core.engine.suggest import with_warnings
-from readroom.core.errors import ReadroomError
+from readroom.core.errors import BadEncoding, ReadroomError
 from readroom.core.limits import MIN_REPLY_BYTES
 from readroom.core.policy.guard import Guard
 from readroom.core.secrets import changes, texts
-from readroom.core.values import Cap, FindResult, GrepResult, ListResult, ReadResult, Request, Result
+from readroom.core.values import (
+    Cap,
+    FindResult,
+    GrepResult,
+    ListResult,
+    ReadRequest,
+    ReadResult,
+    Request,
+    Result,
+)
 from readroom.core.values.files import BytesResult, Warn
 from readroom.core.values.history import DiffResult, EntryState, HistoryResult, UndoResult
 from readroom.core.values.many import ReadManyResult
@@ -37,6 +47,7 @@ def performed(perform: Callable[..., Result], request: Request, cap: Cap, *rest:
 
     Labels may be longer than what they stand for: a reply that would be too large with them is made again.
     """
+    require_known_letters(request)
     sizes: list[int] = []
     result = _once(partial(perform, request, cap, *rest), sizes)
     before, after = sum(sizes[::2]), sum(sizes[1::2])
@@ -76,6 +87,28 @@ def _without_warnings(result: Any) -> Any:
     warnings = getattr(result, "warnings", ())
     kept = [one for one in warnings if not (one.code == "control_character" and "U+007F" in one.detail)]
     return result if len(kept) == len(warnings) else replace(result, warnings=tuple(kept))
+
+
+_LETTERS = string.ascii_letters + string.digits + " \"'-:=_"
+
+
+def require_known_letters(request: Request) -> None:
+    """Raise BadEncoding if a file is to be read by letters in which no secrets are looked for."""
+    name = getattr(request, "encoding", None)
+    if not isinstance(request, ReadRequest) or name is None:
+        return
+    try:
+        written = _LETTERS.encode(name)
+    except (LookupError, UnicodeError):
+        return  # it is refused where it is used
+    if _LETTERS.encode("ascii") not in written.replace(b"\0", b""):
+        raise BadEncoding(
+            request.path,
+            name,
+            "secrets are masked, and are not looked for in its letters",
+            "Leave out `encoding` to have it detected, or ask the user.",
+            next_request=replace(request, encoding=None),
+        )
 
 
 def without_hashes(value: Any) -> Any:

@@ -18,11 +18,10 @@ from functools import cache, lru_cache
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-import re2
-
 from readroom.core.errors import MissingProgram
 from readroom.core.extras import install
 from readroom.core.secrets.codings import unescaped
+from readroom.core.secrets.conditions import ASSIGNED, ESCAPED, QUOTED, SETTING, matching
 from readroom.core.secrets.shapes import (
     BEGINS,
     KEYWORD,
@@ -59,19 +58,17 @@ class SecretPlace(NamedTuple):
     letter: str
 
 
-_ASSIGNMENTS = rf"(?i:{NAMES}|token|passphrase)[\w.\]-]{{0,40}}(?:\\*[\"']|&[a-z0-9#]{{1,5}};)?\s{{0,8}}[:=]"
-
 _CONDITIONS = {
-    "AWSKeyDetector": r"A3T[A-Z0-9]|ABIA|ACCA|AKIA|ASIA|(?i:aws).*[\"'][0-9a-zA-Z/+]{40}[\"']",
+    "AWSKeyDetector": r"A3T[A-Z0-9]|ABIA|ACCA|AKIA|ASIA|(?i:aws)",
     "AzureStorageKeyDetector": r"AccountKey=",
-    "BasicAuthDetector": r"://[^\s]+:[^\s]+@",
-    "DiscordBotTokenDetector": r"[MNO][a-zA-Z\d_-]{23,25}\.[a-zA-Z\d_-]{6}\.",
+    "BasicAuthDetector": r"://[^:/?#@\s]+:[^:/?#@\s]+@",
+    "DiscordBotTokenDetector": r"\.[a-zA-Z\d_-]{6}\.[a-zA-Z\d_-]{12}",
     "GitHubTokenDetector": r"gh[pousr]_",
     "GitLabTokenDetector": r"gl(?:pat|dt|ft|soat|rt|cbt|imt|ptt|agent|oas)-|GR1348941",
-    "IbmCloudIamDetector": r"(?i:key|pwd|pass|token)[^\n]{0,40}[a-zA-Z0-9_\-]{44}",
+    "IbmCloudIamDetector": r"(?i:key|pwd|pass|password|token)[\"']?\]? *(?:[:= ]|:=|=>|::) *[\"']?[\w-]{16}",
     "IbmCosHmacDetector": r"(?i:secret[-_]?(?:access)?[-_]?key)",
     "JwtTokenDetector": r"eyJ[A-Za-z0-9_=-]+\.",
-    "MailchimpDetector": r"[0-9a-z]{32}-us[0-9]",
+    "MailchimpDetector": r"[0-9a-z]-us[0-9]",
     "NpmDetector": r"_authToken",
     "OpenAIDetector": r"T3BlbkFJ",
     "PypiTokenDetector": r"pypi-Ag",
@@ -79,10 +76,10 @@ _CONDITIONS = {
     "SlackDetector": r"(?i:xox[abposr]-|hooks\.slack\.com)",
     "SquareOAuthDetector": r"sq0csp-",
     "StripeDetector": r"[rs]k_live_",
-    "TelegramBotTokenDetector": r"\d{8,10}:[0-9A-Za-z_-]{35}",
-    "TwilioKeyDetector": r"AC[a-z0-9]{32}|SK[a-z0-9]{32}",
+    "TelegramBotTokenDetector": r"\d:[0-9A-Za-z_-]{20}",
+    "TwilioKeyDetector": r"(?:AC|SK)[a-z0-9]{12}",
     "ArtifactoryDetector": r"(?:\s|=|:|\"|^)(?:AKC[a-zA-Z0-9]{10}|AP[\dABCDEF][a-zA-Z0-9]{8})",
-    "KeywordDetector": rf"(?i:{NAMES})[^\n]*[\"'`]|[\"'`][^\n]*(?i:{NAMES})",
+    "KeywordDetector": QUOTED,
 }
 """By detector, a pattern that each line matches in which it finds something; a test compares the two."""
 
@@ -103,32 +100,22 @@ _REAL = {
 }
 """Patterns of real secrets of these kinds."""
 
-_APART = frozenset({"MailchimpDetector", "DiscordBotTokenDetector", "IbmCloudIamDetector"})
-"""Conditions with counts for which RE2 would build too many states, were they in one pattern with the others:
-it would forget those again and again, and be twenty times as slow."""
+_ANY = [one for name, one in _CONDITIONS.items() if name != "KeywordDetector"]
+_MAYBE_ASSIGNED, _MAYBE_SETTING, _MAYBE_ANY = matching(ASSIGNED), matching(SETTING), matching(*_ANY)
+_MAYBE_OWN = matching(*(one for *_, one in OWN))
+_MAYBE_NAMED = matching(*(one for _, one in NAMED))
+"""Conditions of values without quotes, lines of settings, the other detectors, and shapes of one's own."""
 
+_MAYBE = matching(*_ANY, QUOTED, ASSIGNED, *(one for *_, one in OWN), *(one for _, one in NAMED))
+_MAYBE_ESCAPED = matching(ESCAPED)
+"""All of them, and what they miss where something is escaped: what matches neither has no secret.
 
-def _together(more: Iterable[str] = ()) -> tuple[Any, ...]:
-    """Patterns of which one matches where a detector or another of some conditions does."""
-    rest = [cond for name, cond in _CONDITIONS.items() if name not in {*_APART, "KeywordDetector"}]
-    groups = [[*rest, *more], [_CONDITIONS[name] for name in sorted(_APART)]]
-    return tuple(re2.compile("|".join(f"(?:{cond})" for cond in group)) for group in groups)
+They are two, because RE2 would have to tell so many more states apart, were they one.
+"""
 
+_NAMED = [(re.compile(shape), matching(one)) for shape, one in NAMED]
 
-_MAYBE = _together(
-    [_CONDITIONS["KeywordDetector"], _ASSIGNMENTS, *dict.fromkeys(cond for *_, cond in (*OWN, *NAMED))]
-)
-
-_MAYBE_ASSIGNED = re2.compile(_ASSIGNMENTS)
-_MAYBE_OWN = re2.compile("|".join(f"(?:{cond})" for cond in dict.fromkeys(cond for _, _, cond in OWN)))
-_MAYBE_ANY = _together()
-"""The same for all shapes of one's own, and for all detectors but the last, that of words: many lines of
-settings and logs have no more than a word."""
-
-_MAYBE_NAMED = re2.compile("|".join(f"(?:{cond})" for _, cond in NAMED))
-_NAMED = [(re.compile(shape), re2.compile(cond)) for shape, cond in NAMED]
-
-_OWN = [(LETTERS[kind], re.compile(shape), re2.compile(cond)) for kind, shape, cond in OWN]
+_OWN = [(LETTERS[kind], re.compile(shape), matching(one)) for kind, shape, one in OWN]
 
 _ASSIGNED = re.compile(
     r"\s{0,40}(?:export\s+|set\s+|-\s+|--?|env\.|\"|')?[\w.\[\]-]{0,80}"
@@ -147,7 +134,10 @@ _INLINE = re.compile(
 )
 """The same within a line, as in logs, addresses and commands."""
 
-_PLAIN_VALUE = re.compile(r"[A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)+\Z|[0-9.,:+-]+\Z|[A-Z][A-Z0-9_]*\Z|(?:/|\./|~)")
+_PLAIN_VALUE = re.compile(
+    r"[A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)+\Z|[0-9.,:+-]+\Z|[A-Z](?:[A-Z]*[0-9]{0,3}|[A-Z0-9]*_[A-Z0-9_]*)\Z"
+    r"|/(?![A-Za-z0-9+/]{22,4096}={1,2}\Z)|\./|~"
+)
 """Values that are names of other things, numbers, constants and paths."""
 
 
@@ -169,7 +159,7 @@ def places(data: bytes, base: int = 0) -> list[SecretPlace]:
 def _suspicious(data: bytes) -> list[tuple[int, int]]:
     """The starts and the ends of the lines that may have a secret, in order."""
     found: dict[int, int] = {}
-    for maybe in _MAYBE:
+    for maybe in _conditions(data):
         at = 0
         while at < len(data) and (hit := maybe.search(data, at)) is not None:
             start, stop = _line(data, hit.start())
@@ -178,16 +168,21 @@ def _suspicious(data: bytes) -> list[tuple[int, int]]:
     return sorted(found.items())
 
 
+def _conditions(data: bytes) -> tuple[Any, ...]:
+    """The conditions of which lines or a part of one may meet one, if they have a secret."""
+    return (_MAYBE, _MAYBE_ESCAPED) if b"\\" in data or b"&" in data else (_MAYBE,)
+
+
+def _is_suspicious(data: bytes) -> bool:
+    return any(maybe.search(data) is not None for maybe in _conditions(data))
+
+
 def _line(data: bytes, at: int) -> tuple[int, int]:
     """The start and the end of the line of a byte; a carriage return alone ends one, too."""
     start, stop = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
     stop = len(data) if stop < 0 else stop
     returned = data.find(b"\r", at, stop)
     return data.rfind(b"\r", start, at) + 1 or start, stop if returned < 0 else returned
-
-
-def _any(maybe: Iterable[Any], data: bytes) -> bool:
-    return any(one.search(data) is not None for one in maybe)
 
 
 def merged(found: Iterable[SecretPlace]) -> list[SecretPlace]:
@@ -211,7 +206,7 @@ def _in_long_line(data: bytes, start: int, stop: int, base: int) -> Iterator[Sec
     for cell in range(first, stop, CELL_BYTES):
         low, high = max(start, cell - CELL_BYTES), min(stop, cell + 2 * CELL_BYTES)
         piece = data[low:high]
-        if _any(_MAYBE, piece):
+        if _is_suspicious(piece):
             for one in in_text(piece.decode("latin-1"), base + low):
                 yield SecretPlace(low + one.start, low + one.end, one.letter)
 
@@ -234,10 +229,17 @@ def in_text(text: str, base: int) -> list[SecretPlace]:
     for cell in range(-(base % _LIBRARY_CELL), len(text), _LIBRARY_CELL):
         low = max(0, cell - _LIBRARY_CELL)
         piece = text[low : max(0, cell) + 2 * _LIBRARY_CELL]
-        if _any(_MAYBE, piece.encode("latin-1")):
-            every = _as_it_speaks(piece, _in_piece)
-            found += [SecretPlace(low + one.start, low + one.end, one.letter) for one in every]
+        every = _in_cell(piece)
+        found += [SecretPlace(low + one.start, low + one.end, one.letter) for one in every]
     return found
+
+
+@lru_cache(maxsize=4 * LINE_BYTES // _LIBRARY_CELL)
+def _in_cell(piece: str) -> tuple[SecretPlace, ...]:
+    """The secrets that the library and names find in a piece, which three cells of a long line share."""
+    if not _is_suspicious(piece.encode("latin-1")):
+        return ()
+    return tuple(_as_it_speaks(piece, _in_piece))
 
 
 def _as_it_speaks(text: str, judged: Callable[[str], Iterator[SecretPlace]]) -> Iterator[SecretPlace]:
@@ -259,19 +261,20 @@ def _by_shape(text: str) -> Iterator[SecretPlace]:
 
 def _in_short_text(text: str) -> Iterator[SecretPlace]:
     data = text.encode("latin-1")
-    if _MAYBE_ASSIGNED.search(data) is not None:
+    if _MAYBE_SETTING.search(data) is not None:
         assigned = _ASSIGNED.match(text)
         if assigned is not None and not _PLAIN_VALUE.match(assigned[1]) and _is_real(assigned[1], ""):
             yield SecretPlace(*assigned.span(1), LETTERS[KEYWORD])
-        yield from _inline(text)
+    yield from _inline(text, data)
     yield from _by_library(text)
     yield from _named(text, data)
 
 
 def _in_piece(text: str) -> Iterator[SecretPlace]:
+    data = text.encode("latin-1")
     yield from _by_library(text)
-    yield from _named(text, text.encode("latin-1"))
-    yield from _inline(text)
+    yield from _named(text, data)
+    yield from _inline(text, data)
 
 
 def _named(text: str, data: bytes) -> Iterator[SecretPlace]:
@@ -285,8 +288,9 @@ def _named(text: str, data: bytes) -> Iterator[SecretPlace]:
                     yield SecretPlace(*match.span(group), LETTERS[KEYWORD])
 
 
-def _inline(text: str) -> Iterator[SecretPlace]:
-    for match in _INLINE.finditer(text):
+def _inline(text: str, data: bytes) -> Iterator[SecretPlace]:
+    first = _MAYBE_ASSIGNED.search(data)
+    for match in () if first is None else _INLINE.finditer(text, first.start()):
         group = match.lastindex or 0
         if not _PLAIN_VALUE.match(match[group]) and _is_real(match[group], ""):
             yield SecretPlace(*match.span(group), LETTERS[KEYWORD])
@@ -295,7 +299,11 @@ def _inline(text: str) -> Iterator[SecretPlace]:
 def _by_library(text: str) -> Iterator[SecretPlace]:
     data = text.encode("latin-1")
     every = detectors()
-    for name, letter, condition, regexes, is_valid in every if _any(_MAYBE_ANY, data) else every[-1:]:
+    if _MAYBE_ANY.search(data) is None:
+        every = every[-1:]
+    for name, letter, condition, regexes, is_valid in (
+        every if _MAYBE_ANY.search(data) is not None else every[-1:]
+    ):
         if condition.search(data) is None:
             continue
         real = _REAL.get(name)
@@ -406,12 +414,12 @@ def detectors() -> tuple[tuple[str, str, Any, tuple[tuple[re.Pattern[str], int],
                 (regex, regex.groups and 1 if name in _IN_GROUP else 0) for regex in known().denylist
             )
             is_valid = getattr(known, "is_formally_valid", None)
-            made.append((name, LETTERS[LIBRARY[name]], re2.compile(_CONDITIONS[name]), regexes, is_valid))
+            made.append((name, LETTERS[LIBRARY[name]], matching(_CONDITIONS[name]), regexes, is_valid))
     groups = {**keyword.QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP, **keyword.COMMON_C_DENYLIST_REGEX_TO_GROUP}
     groups |= keyword.C_PLUS_PLUS_REGEX_TO_GROUP
     quoted = (*groups.items(), (_WALRUS, 1), (_TYPED, 1))
     name = "KeywordDetector"
-    made.append((name, LETTERS[KEYWORD], re2.compile(_CONDITIONS[name]), quoted, None))
+    made.append((name, LETTERS[KEYWORD], matching(_CONDITIONS[name]), quoted, None))
     return tuple(made)
 
 

@@ -80,11 +80,17 @@ NAMED: tuple[tuple[str, str], ...] = (
     (  # one that ends in such a word, in settings and code; the library takes other words there
         r"(?:(?i:token|passphrase)|(?i:(?<![a-z])pass))[\"'\]]{0,2}\s{0,8}(?::=|=>|[:=])\s{0,8}"
         r"[\"'`]((?=[^\s\"'`]*[0-9])(?=[^\s\"'`]*[A-Za-z])[^\s\"'`]{8,4096})[\"'`]",
-        r"(?i:token|passphrase|pass)[\"'\]]{0,2}\s{0,8}(?:[:=])",
+        r"(?i:token|passphrase|pass)[\"'\]]{0,2}\s{0,8}(?::=|=>|[:=])\s{0,8}[\"'`]",
+    ),
+    (  # one that begins with a sign, as a sixty-fourth of base64 does; the library takes none of them
+        rf"(?i:{_MORE_NAMES})\w{{0,40}}[\"'\]]{{0,2}}\s{{0,8}}(?::=|=>|[:=])\s{{0,8}}[\"'`]"
+        r"((?=[^\s\"'`]*[0-9])(?=[^\s\"'`]*[A-Za-z])"
+        r"(?:[+!?^][^\s\"'`]{7,4096}|/[A-Za-z0-9+/]{22,4096}={1,2}))[\"'`]",
+        rf"(?i:{_MORE_NAMES})\w*[\"'\]]{{0,2}}\s{{0,8}}(?::=|=>|[:=])\s{{0,8}}[\"'`][+!?^/]",
     ),
     (
         r"(?i:(?<![a-z])pass)\s{0,8}[:=]\s{0,8}((?=[^\s]*[0-9])[^\s\"'`,;(){}\[\]<>|&\\$:=]{6,512})\s*\Z",
-        r"(?i:pass)\s{0,8}[:=]",
+        r"(?i:pass)\s{0,8}[:=]\s{0,8}[^\s\"'`,;(){}\[\]<>|&\\$:=]*[0-9]",
     ),
     (
         rf"<([\w.:-]{{0,64}}(?i:{_MORE_NAMES}))>\s{{0,40}}([^<>\s${{}}%]{{6,512}})\s{{0,40}}</",
@@ -92,12 +98,12 @@ NAMED: tuple[tuple[str, str], ...] = (
     ),
     (
         rf"(?:name|key)=[\"'][\w.:-]{{0,64}}(?i:{_MORE_NAMES})[\"']\s{{1,40}}value=[\"']([^\"'\s]{{6,512}})[\"']",
-        r"\svalue=[\"']",
+        rf"(?i:{_MORE_NAMES})[\"']\s{{1,40}}value=[\"']",
     ),
     (
         rf"\b(?:define|put|set\w{{0,40}})\(\s{{0,8}}[\"'][\w.:-]{{0,64}}(?i:{_MORE_NAMES})[\"']\s{{0,8}},\s{{0,8}}"
         r"[\"']((?=[^\"'\s]*[0-9])[^\"'\s]{6,512})[\"']",
-        r"\b(?:define|put|set\w{0,40})\(\s{0,8}[\"']",
+        rf"(?i:{_MORE_NAMES})[\"']\s{{0,8}},\s{{0,8}}[\"']",
     ),
     (
         r"(?i:\bidentified\s+(?:with\s+\S{1,40}\s+)?by|\bpassword)\s{1,8}[\"']([^\"'\s]{6,512})[\"']",
@@ -105,12 +111,12 @@ NAMED: tuple[tuple[str, str], ...] = (
     ),
     (
         rf"\A\s{{0,8}}(?:ENV|ARG)\s+\w{{0,64}}(?i:{_MORE_NAMES})\w{{0,40}}\s+[\"']?([^\s\"'$]{{6,512}})",
-        r"(?:ENV|ARG)\s",
+        rf"(?:ENV|ARG)\s+\w*(?i:{_MORE_NAMES})",
     ),
     (
         r"(?i:\b(?:api|auth|access)-(?:key|token))[\"']?\s{0,8}[:=]\s{0,8}[\"']?"
         r"((?=[^\s\"']*[0-9])[A-Za-z0-9_\-.~+/=]{12,4096})",
-        r"(?i:api|auth|access)-(?i:key|token)",
+        r"(?i:api|auth|access)-(?i:key|token)[\"']?\s{0,8}[:=]",
     ),
 )
 """Values that are secrets by the name before them, if they look like one: the value as the last group of a
@@ -174,7 +180,7 @@ OWN: tuple[tuple[str, str, str], ...] = (
     (
         "OpenAI key",
         _WORD + r"(sk-(?=[a-zA-Z0-9]*[0-9])[A-Za-z0-9]{48})(?![A-Za-z0-9])",
-        r"sk-[A-Za-z0-9]{48}",
+        r"sk-[A-Za-z0-9]{12}",
     ),
     (
         "Stripe key",
@@ -195,7 +201,7 @@ OWN: tuple[tuple[str, str, str], ...] = (
         "Telegram token",
         r"(?<![0-9A-Za-z_])((?=[^:]*:.*?[a-z])(?=[^:]*:.*?[A-Z])[0-9]{8,10}:[0-9A-Za-z_\-]{35}"
         r")(?![0-9A-Za-z_\-])",
-        r"[0-9]{8,10}:[0-9A-Za-z_-]{35}",
+        r"\d:[0-9A-Za-z_-]{20}",
     ),
     (
         "SendGrid key",
@@ -215,8 +221,8 @@ OWN: tuple[tuple[str, str, str], ...] = (
         r"ubygems_[0-9a-f]{48}|pul-[0-9a-f]{40}|sbp_[0-9a-f]{40}|AGE-SECRET-KEY-1[02-9AC-HJ-NP"
         r"-Z]{58}|ATATT3[A-Za-z0-9_\-=]{180,255}|crates-io-[A-Za-z0-9]{32}|cio[A-Za-z0-9]{32})"
         r"(?![A-Za-z0-9])",
-        r"hf_|dop_v1_|shp(?:at|ca|pa|ss)_|hvs\.|dapi[0-9a-f]{32}|dckr_pat_|glsa_|lin_api_|NRAK"
-        r"-|PMAK-|rubygems_|pul-[0-9a-f]|sbp_|AGE-SECRET|ATATT3|crates-io-|cio[A-Za-z0-9]{32}",
+        r"hf_|dop_v1_|shp(?:at|ca|pa|ss)_|hvs\.|dapi[0-9a-f]{8}|dckr_pat_|glsa_|lin_api_|NRAK"
+        r"-|PMAK-|rubygems_|pul-[0-9a-f]|sbp_|AGE-SECRET|ATATT3|crates-io-|cio[A-Za-z0-9]{12}",
     ),
     (
         "bearer token",
@@ -234,6 +240,12 @@ OWN: tuple[tuple[str, str, str], ...] = (
         r"\blogin\s+\S+\s+(?:account\s+\S+\s+)?password\s+(\S+)"
         r"|\A\s{0,40}password\s+((?=[^\s0-9]*[0-9])[^\s\"'`(){}<>$%:=,;]{6,512})\s*\Z",
         r"login\s[^\n]*password\s|(?m:^[ \t]{0,40}password\s)",
+    ),
+    (  # auth.json of composer, whose names are hosts
+        "token",
+        r"\"(?:[\w-]{1,40}\.){0,4}(?:github|gitlab|bitbucket|packagist)[\w-]{0,40}\.[a-z]{2,10}\"\s{0,8}:\s{0,8}"
+        r"\"((?=[^\"]*[0-9])(?=[^\"]*[A-Za-z])[\w-]{20,255})\"",
+        r"(?:github|gitlab|bitbucket|packagist)[\w-]*\.[a-z]+\"\s{0,8}:",
     ),
     (  # .npmrc
         KEYWORD,
@@ -271,7 +283,7 @@ OWN: tuple[tuple[str, str, str], ...] = (
     (
         "token",
         r"(?i:token)[\"']?\W{1,8}(s\.(?=[A-Za-z]*[0-9])[A-Za-z0-9]{24})(?![A-Za-z0-9])",
-        r"s\.[A-Za-z0-9]{24}",
+        r"(?i:token)[\"']?\W{1,8}s\.[A-Za-z0-9]",
     ),
     (
         "Azure storage key",

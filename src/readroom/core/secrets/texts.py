@@ -58,7 +58,9 @@ def labelled_text(text: str, count: Counter[str] | None = None) -> str:
             count[KINDS[letter]] += 1
         return label(KINDS[letter], len(found))
 
-    return _SIGN.sub(of_sign, text)
+    # A search in lines with a sign alone: each capital begins a trial of the pattern.
+    lines = text.split("\n")
+    return "\n".join(_SIGN.sub(of_sign, line) if "\x7f" in line else line for line in lines)
 
 
 def labelled(value: V, count: Counter[str] | None = None, sizes: list[int] | None = None) -> V:

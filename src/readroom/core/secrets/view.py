@@ -10,8 +10,10 @@ The view of a byte depends on the file alone, not on what else is read with it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import final
+
+import stringzilla
 
 from readroom.core.closeable import Closeable
 from readroom.core.lru import LruCache
@@ -39,9 +41,23 @@ KNOWN_BYTES = 16 * 1024 * 1024
 They are known by their bytes, so the view of a file that changes is that of what was read.
 """
 
-_known: LruCache[tuple[bytes, int, int, int, bool], tuple[bytes, int]] = LruCache(
-    KNOWN_BYTES, lambda known: known[1]
+_known: LruCache[tuple[int, int, int, int, bool], tuple[bytes, bytes]] = LruCache(
+    KNOWN_BYTES, lambda known: len(known[0]) + len(known[1])
 )
+
+
+def _seen(data: bytes, low: int, begin: int, end: int, stars: bool, make: Callable[[], bytes]) -> bytes:
+    """The view of some bytes, which is made unless these very bytes were seen before."""
+    if len(data) > WHOLE_BYTES:
+        return make()
+    # A hash finds them sooner than one that Python makes of all the bytes, and they are compared.
+    key = (stringzilla.hash(data), low, begin, end, stars)
+    known = _known.get(key)
+    if known is not None and known[0] == data:
+        return known[1]
+    made = make()
+    _known.put(key, (data, made))
+    return made
 
 
 def masked(data: bytes) -> bytes:
@@ -50,14 +66,7 @@ def masked(data: bytes) -> bytes:
 
 
 def _shown(data: bytes, *, stars: bool) -> bytes:
-    key = (data, 0, 0, len(data), stars)
-    known = _known.get(key)
-    if known is not None:
-        return known[0]
-    made = view_of(data, places_in(data), stars=stars)
-    if len(data) <= WHOLE_BYTES:
-        _known.put(key, (made, 2 * len(data)))
-    return made
+    return _seen(data, 0, 0, len(data), stars, lambda: view_of(data, places_in(data), stars=stars))
 
 
 def view_of(data: bytes, places: Sequence[SecretPlace], *, stars: bool = False) -> bytes:
@@ -178,15 +187,12 @@ class MaskedSource(Closeable):
             return self._whole[offset : offset + size]
         low, data = self._around(offset, size)
         begin, end = offset - low, min(len(data), offset - low + size)
-        key = (data, low, begin, end, self._stars)
-        known = _known.get(key)
-        if known is not None:
-            return known[0]
-        places = _touching(data, low, begin, end)
-        made = view_of(data, places, stars=self._stars)[begin:end] if places else data[begin:end]
-        if len(data) <= WHOLE_BYTES:
-            _known.put(key, (made, len(data) + len(made)))
-        return made
+
+        def made() -> bytes:
+            places = _touching(data, low, begin, end)
+            return view_of(data, places, stars=self._stars)[begin:end]
+
+        return _seen(data, low, begin, end, self._stars, made)
 
     def read_into(self, offset: int, buffer: memoryview) -> int:
         """The same into a buffer; returns how many bytes."""

@@ -115,6 +115,8 @@ def codec(head: bytes, *, complete: bool) -> Found | None:
     if head.isascii() and stringzilla.find_first_of(start, CONTROLS) < 0:
         # The usual case, checked at the speed of memory.
         return Found("iso2022_jp" if _switches(head, complete=complete) else "utf-8")
+    if head.isascii() and b"\x7f" in start and not _controls(start):
+        return Found("utf-8")  # no more than signs in the place of secrets
     key = hashlib.blake2b(head, digest_size=16, salt=b"whole" if complete else b"").digest()
     if key not in _guessed:
         if len(_guessed) >= GUESSES:
