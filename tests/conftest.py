@@ -26,7 +26,7 @@ settings.register_profile("thorough", settings.get_profile("default"), max_examp
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 if settings.get_current_profile_name() == "default":
     # It would also draw constants of the modules that are loaded, other ones in each worker.
-    providers._get_local_constants = Constants
+    vars(providers)["_get_local_constants"] = Constants
 
 # Servers that tests start record their calls; not in the ledger of whoever runs the tests.
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="readroom-tests-state-")
