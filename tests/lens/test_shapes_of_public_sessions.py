@@ -342,7 +342,7 @@ def test_a_result_that_the_client_cleared_is_not_in_view(tmp_path: Path) -> None
 
 
 def test_a_message_of_an_unknown_role_is_said(tmp_path: Path) -> None:
-    lines = [
+    lines: list[dict[str, Any]] = [
         {"type": "session", "id": "p1", "cwd": "/home/dev/shop", "timestamp": "2026-01-01T00:00:00Z"},
         {"type": "message", "message": {"role": "user", "content": "Mend the till."}},
         {"type": "message", "message": {"role": "assistant", "content": [{"type": "text", "text": "Yes."}]}},
