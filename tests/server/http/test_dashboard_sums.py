@@ -74,7 +74,14 @@ def events(root: str) -> Iterator[Event]:
         yield event(**fields)
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.xdist_group("postgres"))])
+PROGRAMS = programs()
+needs_postgres = (
+    pytest.mark.xdist_group("postgres"),
+    pytest.mark.skipif(PROGRAMS is None and "CI" not in os.environ, reason="PostgreSQL is not installed"),
+)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=needs_postgres)])
 def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[LedgerPolicy, Ask, str]]:
     with ExitStack() as stack:
         if request.param == "sqlite":
@@ -83,12 +90,9 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Led
             lite = stack.enter_context(closing(sqlite3.connect(str(policy.file))))
             yield policy, lambda sql: lite.execute(sql).fetchall(), request.param
             return
-        where = programs()
-        if where is None and "CI" not in os.environ:
-            pytest.skip("PostgreSQL is not installed")
-        assert where is not None, "PostgreSQL is required here: see .ci/run"
+        assert PROGRAMS is not None, "PostgreSQL is required here: see .ci/run"
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="readroom-pg-"))
-        url = stack.enter_context(running(where, Path(folder))).url
+        url = stack.enter_context(running(PROGRAMS, Path(folder))).url
         with psycopg.connect(url, autocommit=True) as connection:
             yield (
                 LedgerPolicy(url=url),

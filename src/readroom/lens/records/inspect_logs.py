@@ -225,7 +225,7 @@ class _Sample:
             id, *rest = alike
             self._unnamed.put(said, tuple(rest))
         elif not id and parts_text(message.get("content"))[0].startswith("attachment://"):
-            why = "the tokens of an answer without id or calls do not count: its text is elsewhere in the log"
+            why = "the tokens of an answer with neither id nor calls, its text elsewhere, do not count"
             yield Skipped("events", why, self._session)
         if id not in self._answers:
             return

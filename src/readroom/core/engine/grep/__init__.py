@@ -402,8 +402,7 @@ class _Search:
             self._left.text(file.path, file.read, file.size, 0)
         if rounds.second is not None and not rounds.second.texts_known:
             self._left.remarks.insert(0, left.TEXTS_UNKNOWN)
-        noted = rounds.noted
-        self._left.noted(noted.unreadable, noted.cut, noted.unusable, noted.unnamed)
+        self._left.add(rounds.noted)
 
     # --- the result ---------------------------------------------------------------------------
 

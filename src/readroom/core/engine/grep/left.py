@@ -15,6 +15,7 @@ from readroom.core.deadline import Deadline
 from readroom.core.engine.cursors import path_key, write_grep_cursor
 from readroom.core.engine.grep.lines import form_of, shown
 from readroom.core.engine.grep.page import Reached, Symbols, part_of, row_of
+from readroom.core.engine.grep.ripgrep import Noted
 from readroom.core.engine.scope import join_below
 from readroom.core.engine.unsearched import CUT_SHORT, UNUSABLE, Unsearched
 from readroom.core.errors import Binary, ReadroomError
@@ -199,14 +200,12 @@ class Left:
         self.compressed.clear()
         self.remarks[:] = [why]
 
-    def noted(
-        self, unreadable: Sequence[str], cut: Sequence[str], unusable: Sequence[str], unnamed: int
-    ) -> None:
-        """Record what the finders saw: files and archives, relative, and how many keys no path leads to."""
-        self.unreadable += sorted(set(unreadable).difference(self.unreadable))
-        self.cut += cut
-        self.unusable += unusable
-        self.unnamed = max(self.unnamed, unnamed)
+    def add(self, noted: Noted) -> None:
+        """Record what the finders could not read."""
+        self.unreadable += sorted(set(noted.unreadable).difference(self.unreadable))
+        self.cut += noted.cut
+        self.unusable += noted.unusable
+        self.unnamed = max(self.unnamed, noted.unnamed)
 
     def text(self, relative: str, searched: int | None, size: int | None, line: int) -> None:
         """Record a file that was left unfinished: the bytes searched, if known, and the last line shown."""
