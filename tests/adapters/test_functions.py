@@ -16,7 +16,7 @@ import pytest
 
 from readroom import Workspace
 from readroom.adapters.functions import functions
-from readroom.core.extras import install
+from readroom.core.extras import install, typed
 from tests.adapters.calls import CALLER, NATIVE, make_folder, needs
 from tests.suites import daily
 
@@ -88,5 +88,5 @@ def test_a_missing_framework_is_one_sentence_with_the_command_that_installs_it(a
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
     )
     (last,) = done.stderr.rstrip("\n").split("\n")[-1:]
-    sentence = f"{package} is not installed. Install it: {install(extra)}"
+    sentence = f"{package} is not installed. Install it: {typed(install(extra))}"
     assert last == f"ModuleNotFoundError: {sentence}"

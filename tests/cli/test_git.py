@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from readroom.core.extras import install
+from readroom.core.extras import install, typed
 from readroom.core.repository import process
 from tests.cli.running import Cli
 from tests.core.git.making import Repo, needs_git
@@ -35,7 +35,7 @@ def test_the_hint_of_a_missing_package_can_be_pasted(
     bare = [path for path in paths if not (Path(path) / "pygit2").is_dir()]
     monkeypatch.setattr(process, "libraries_of_python", lambda: (bare, bare))
     for words in (("git", "log"), ("read", "@HEAD/a.txt")):
-        assert cli_error(made, capsys, *words).endswith(f"Install it: {install('git')}\n")
+        assert cli_error(made, capsys, *words).endswith(f"Install it: {typed(install('git'))}\n")
 
 
 def test_a_repository_is_named_in_plain_words(

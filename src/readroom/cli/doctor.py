@@ -21,7 +21,7 @@ from readroom.cli.options import config_option, json_option, option, roots_argum
 from readroom.cli.remote.address import Address, is_address, parsed
 from readroom.cli.roots import roots_of
 from readroom.core.errors import BadValue, ReadroomError
-from readroom.core.extras import OF_GRAMMARS, install, one_file
+from readroom.core.extras import OF_GRAMMARS, install, one_file, typed
 from readroom.core.limits import HTTP_PORT
 from readroom.core.release import VERSION
 from readroom.core.session.journal import Observing
@@ -133,7 +133,7 @@ def _telemetry(observing: Observing | None) -> Iterator[Diagnosis]:
         yield Diagnosis("otel", "ok", "off; [otel] endpoint or OTEL_EXPORTER_OTLP_ENDPOINT turns it on")
         return
     works, found, remedy = observing.tried()
-    yield Diagnosis("otel", "ok" if works else "note", found, remedy)
+    yield Diagnosis("otel", "ok" if works else "note", found, typed(remedy))
 
 
 def _promises(promises: Promises) -> Iterator[Diagnosis]:
@@ -187,7 +187,7 @@ def _secrets() -> Iterator[Diagnosis]:
     try:
         require()
     except ReadroomError as error:
-        remedy = f"{install('audit')} installs it"
+        remedy = f"{typed(install('audit'))} installs it"
         yield Diagnosis("secrets", "note", f"cannot be masked here: {error.message}", remedy)
         return
     yield Diagnosis("secrets", "ok", "can be masked; they are shown unless that is asked for")
@@ -208,7 +208,7 @@ def _outlines() -> Iterator[Diagnosis]:
     missing = sorted(name for name in GRAMMARS if find_spec(grammar_of(name).module) is None)
     if missing:
         state = f"{len(GRAMMARS) - len(missing)} languages; no grammar for {', '.join(missing)}"
-        yield Diagnosis("outlines", "note", state, f"{install(OF_GRAMMARS)} installs the rest")
+        yield Diagnosis("outlines", "note", state, f"{typed(install(OF_GRAMMARS))} installs the rest")
         return
     yield Diagnosis("outlines", "ok", f"{len(GRAMMARS)} languages")
 
@@ -223,7 +223,7 @@ def _extras() -> Iterator[Diagnosis]:
     if have:
         yield Diagnosis("extras", "ok", f"installed: {', '.join(have)}")
     if lack:
-        remedy = f"{install(','.join(lack))} installs all of these, or name those you need"
+        remedy = f"{typed(install(','.join(lack)))} installs all of these, or name those you need"
         yield Diagnosis("extras", "note", f"not installed: {', '.join(lack)}", remedy)
 
 

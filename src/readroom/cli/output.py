@@ -89,6 +89,10 @@ def write(data: bytes) -> None:
 
 def complain(text: str) -> None:
     """Print a line on standard error."""
+    if "pip install" in text:
+        from readroom.core.extras import typed  # few lines say that something is missing
+
+        text = typed(text)
     try:
         print(visible(text), file=sys.stderr, flush=True)
     except OSError:

