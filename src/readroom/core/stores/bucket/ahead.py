@@ -118,9 +118,7 @@ class BucketAhead:
         except Cancelled:
             if paid.deadline.cancelled:
                 raise
-            return (
-                None  # its time is over: the call itself asks, so that it comes further than the one before
-            )
+            return None  # its time is over; the call itself asks, so it comes further than the one before
 
     def close(self) -> None:
         """Begin nothing more, and wait for what is under way; it is not tried again."""
