@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.suites import needs
+
 _BASH = """
 eval "$(_READROOM_COMPLETE=bash_source readroom)"
 COMP_WORDS=({words})
@@ -107,9 +109,9 @@ def _await(terminal: int, text: str) -> bytes:
         ("connect", "cl", {"claude-code"}),
         ("grep x --output", "f", {"files"}),
         ("call", "read", {"read_file"}),
-        ("call --contract opencode", "g", {"glob", "grep"}),
-        ("audit --fail-on", "rep", {"repeated"}),
-        ("ledger export --format", "", {"csv", "jsonl", "parquet"}),
+        pytest.param("call --contract opencode", "g", {"glob", "grep"}, marks=needs("contracts")),
+        pytest.param("audit --fail-on", "rep", {"repeated"}, marks=needs("lens")),
+        pytest.param("ledger export --format", "", {"csv", "jsonl", "parquet"}, marks=needs("server")),
         ("ls", "--inc", {"--include"}),
     ],
 )

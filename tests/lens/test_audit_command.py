@@ -83,7 +83,6 @@ def test_the_exit_code_says_whether_what_was_named_was_found(codex: Path, kinds:
     2,
     ("arguments", "word"),
     [
-        (["nowhere-at-all"], "nowhere-at-all"),
         ([".", "--fail-on", "sercets"], "sercets"),
         ([".", "--fail-on", ""], "names no kind"),
         ([".", "--fail-on", " , "], "names no kind"),
@@ -95,6 +94,13 @@ def test_bad_usage_is_said_in_a_sentence(tmp_path: Path, arguments: list[str], w
     done = _run(*arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert word in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_path_that_is_not_there_is_named(tmp_path: Path) -> None:
+    done = _run("nowhere-at-all", cwd=tmp_path)
+    assert done.returncode == 4
+    assert "nowhere-at-all" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -30,12 +30,12 @@ _HTTP = """
 import sys
 from readroom import Workspace
 from readroom.core import config
-from readroom.core.stores.local import LocalStore
+from readroom.core.config.opening import open_store
 from readroom.server.settings import Serving
 from readroom.server.admission import Admission
 from readroom.server.http.server import Served, listening, serve_http
 
-store = LocalStore(sys.argv[1])
+store = open_store(sys.argv[1])
 settings = config.load(store, *sys.argv[2:])
 with Workspace(store, settings=settings) as workspace, listening("127.0.0.1", 0, None) as (bound, url):
     served = Served({"default": workspace}, Serving(), Admission(None, auth="open"), "native", None)
