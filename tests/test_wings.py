@@ -46,6 +46,7 @@ FLOORS: Mapping[str, int] = {
     "core.quoting": 0,
     "core.parquet": 0,
     "core.release": 0,
+    "core.short_ids": 0,
     "core.tool_kinds": 0,
     "core.tasks": 0,
     # pure

@@ -274,6 +274,18 @@ def test_a_secret_is_to_be_rotated_once(tmp_path: Path, cli: Cli) -> None:
     assert "kX9mQ" not in screen + out
 
 
+def test_secrets_at_one_place_in_two_projects_are_told_apart(tmp_path: Path, cli: Cli) -> None:
+    for day, project in enumerate(("shop", "bakery"), 1):
+        line = SECRET.replace("kX9", f"kX{day}")
+        entries = [called(day, "Read", {"file_path": "a.py"}), returned(day, f"7\t{line}"), said("so")]
+        text = "\n".join(map(json.dumps, entries)).replace("/home/dev/shop", f"/w/{project}")
+        text = text.replace('"s1"', f'"{project}"').replace("2026-01-01T00", f"2026-01-0{day}T12")
+        (tmp_path / f"{project}.jsonl").write_text(text)
+    screen = cli.bare("audit", str(tmp_path)).out
+    assert "a.py:7 (/w/shop)" in screen
+    assert "a.py:7 (/w/bakery)" in screen
+
+
 def test_a_mark_is_the_same_for_the_same_secret_and_does_not_tell_it() -> None:
     scanner = SecretScanner()
     marks = {scanner.found("a.py", line).mark for line in (SECRET, f"    {SECRET}  # here", f"x; {SECRET}")}

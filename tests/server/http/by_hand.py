@@ -124,8 +124,9 @@ class ByHand:
         found = self.figures(f"/ui?{chosen.query}")
         shown = [found[one] for one in ("Calls", "Tokens shown", "Failed", "Refused")]
         self.same(f"figures {chosen.query}", shown, [f"{one:,}" for one in (calls, tokens, failed, refused)])
-        if calls and took_us // calls < 1_000_000:
-            self.same("mean call", [found["Mean call"]], [f"{took_us // calls / 1000:,.1f} ms"])
+        if calls and 50 <= (mean_us := took_us // calls) < 1_000_000:
+            digits = 1 if mean_us < 10_000 else 0
+            self.same("mean call", [found["Mean call"]], [f"{mean_us / 1000:,.{digits}f} ms"])
 
     def _by_name(self, chosen: Chosen) -> None:
         where = chosen.where(NAMES)

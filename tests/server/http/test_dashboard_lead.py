@@ -17,7 +17,7 @@ from readroom.core.rows import Audit, AuditTable, Finding, PastCall, PastSession
 from readroom.server.http.ui.courses import of_steps
 from readroom.server.http.ui.queries import Questions, Slice, Step
 from readroom.server.http.ui.refused import next_step
-from readroom.server.http.ui.view import is_id, short_id
+from readroom.server.http.ui.view import is_id
 from readroom.server.ledger import LedgerPolicy, open_book
 from readroom.server.ledger.imported import fill
 from tests.each import each
@@ -94,7 +94,7 @@ def test_sessions_have_names_and_requests_that_became_no_call_are_none(served: A
     assert len(rows) == 2
     named, by_id = sorted(rows, key=lambda row: "claude" in row)
     assert named.startswith("nightly-review ")
-    assert re.match(r"claude-code, 20\d\d-\d\d-\d\d \d\d:\d\d 3f9a1c07… ", by_id)
+    assert re.match(r"claude-code, 20\d\d-\d\d-\d\d \d\d:\d\d 3f9a1c0… ", by_id)
     assert ID not in by_id
     overview = shown(served, "")
     assert len(table(overview, "sessions")) == 2
@@ -223,11 +223,45 @@ def test_every_table_names_its_first_column(served: Agent) -> None:
 )  # fmt: skip
 def test_the_name_of_a_person_is_no_id(name: str, made: bool) -> None:
     assert is_id(name) is made
-    if made:
-        session, of_agent, agent = short_id(name).partition("/")
-        assert len(session) == 9
-        assert agent == name.partition("/")[2]
-        assert of_agent == "/" * ("/" in name)
+
+
+@pytest.fixture(scope="module")
+def alike(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+    """Sessions whose ids begin alike, one of a sub-agent, one of another token; the last has no times."""
+    folder = tmp_path_factory.mktemp("alike")
+    root, state = shop(folder), folder / "state"
+    (state / "readroom").mkdir(parents=True, mode=0o700)
+    now = time.time_ns() // 1000
+    with closing(open_book(LedgerPolicy(file=str(state / "readroom" / "ledger.sqlite3")))) as ledger:
+        for at, session in enumerate(ALIKE):
+            for call in range(3):
+                apart = call * (1 if session == ALIKE[-1] else 700_000)
+                when = now - 60_000_000 * at + apart
+                ledger.append(event(workspace=str(root), time_us=when, session=session, agent="codex"))
+    with open_agent(state, "--", str(root)) as found:
+        yield found
+
+
+ALIKE = (
+    "019f2b9c-3111-7000-8000-aaaaaaaaaaaa",
+    "019f2b9c-3122-7000-8000-bbbbbbbbbbbb",
+    "3f9a1c07d2e4:019f2b9c-4000-7000-8000-cccccccccccc",
+    "019f2b9c-3122-7000-8000-bbbbbbbbbbbb/agent-1",
+    ID,
+)
+
+
+def test_ids_that_begin_alike_are_shown_as_long_as_they_differ(alike: Agent) -> None:
+    page = shown(alike, "/sessions")
+    found = re.findall(r'<small class="under">([^<]+)</small>', page)
+    assert sorted(found) == sorted(
+        ["019f2b9c-311…", "019f2b9c-312…", "019f2b9c-4…", "019f2b9c-312…/agent-1", "3f9a1c0…"]
+    )
+
+
+def test_a_session_without_times_lasted_for_an_unknown_time(alike: Agent) -> None:
+    assert "<dt>Lasted</dt><dd>1.4 s" in shown(alike, f"/session?id={ALIKE[0]}&agent=codex")
+    assert "<dt>Lasted</dt><dd>unknown</dd>" in shown(alike, f"/session?id={ID}&agent=codex")
 
 
 def test_of_many_calls_the_chart_is_bounded_and_sums_up(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ May be touched: freely, as long as every text of a record goes through `plain`.
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
@@ -16,6 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from readroom.core.rows import FINDINGS, Finding, FindingKind
+from readroom.core.short_ids import short_id
 from readroom.lens.audit import NO_RECORD
 from readroom.lens.limits import FILES_LISTED
 from readroom.lens.money import PriceList, released
@@ -94,9 +94,6 @@ class Again(msgspec.Struct):
         """The results of the calls, in words."""
         return ", ".join(f"{count:,} {state}" for state, count in sorted(self.states.items()))
 
-
-_ID_CHARS = 7
-"""The fewest characters of an id of a session, as git shows of a commit."""
 
 _SESSIONS_NAMED = 100_000
 """Sessions whose ids are compared, and whose clients and titles are remembered."""
@@ -233,14 +230,9 @@ class Totals:
         return f"{self._named.get(session, _UNNAMED)[0]} {name}".lstrip()
 
     def _short(self, session: str, start: int = 0) -> str:
-        """An id from `start` on, as long as no other needs more to differ; sub-agents are no others."""
         if self._sorted is None:
             self._sorted = sorted(self._named)
-        at, behind = bisect_left(self._sorted, session), bisect_left(self._sorted, f"{session}0")
-        near = [*self._sorted[max(0, at - 1) : at + 2], *self._sorted[behind : behind + 1]]
-        others = [one for one in near if one != session and not one.startswith(f"{session}/")]
-        end = max([start + _ID_CHARS, *(_alike(session, one) + 1 for one in others)])
-        return session[start:] if len(session) <= end else f"{session[start:end]}…"
+        return short_id(session, self._sorted, start)
 
     def title(self, session: str) -> str:
         """The first prompt of a session; empty where it is not known."""
@@ -264,12 +256,6 @@ def _add(sums: object, row: object, *names: str) -> None:
     """Add some fields of a row to sums of the same names."""
     for name in names:
         setattr(sums, name, getattr(sums, name) + getattr(row, name))
-
-
-def _alike(one: str, other: str) -> int:
-    """How many characters two ids begin with together."""
-    pairs = zip(one, other, strict=False)
-    return next((at for at, (left, right) in enumerate(pairs) if left != right), min(len(one), len(other)))
 
 
 def dearest_of(spent: dict[str, Spent], most: int) -> list[tuple[str, Spent]]:

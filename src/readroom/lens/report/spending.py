@@ -74,10 +74,11 @@ class Secret(msgspec.Struct):
     times: int = 0
     sessions: list[str] = msgspec.field(default_factory=list)
     clients: list[str] = msgspec.field(default_factory=list)
+    projects: list[str] = msgspec.field(default_factory=list)
 
 
 _PLACES = 5
-"""Places, sessions and clients that are named of a secret."""
+"""Places, sessions, clients and projects that are named of a secret."""
 
 
 class Spending:
@@ -143,7 +144,8 @@ class Spending:
             secret.last = max(secret.last, day)
         place = f"{finding.file}:{finding.first}" if finding.first else finding.file
         for names, name in (
-            (secret.places, place), (secret.sessions, session.session), (secret.clients, session.client)
+            (secret.places, place), (secret.sessions, session.session), (secret.clients, session.client),
+            (secret.projects, session.folder),
         ):  # fmt: skip
             if name and name not in names and len(names) < _PLACES:
                 names.append(name)

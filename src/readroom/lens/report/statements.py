@@ -6,7 +6,7 @@ Does not know: widths and markup. Names from records are as recorded: who shows 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -137,9 +137,9 @@ def secrets_heading(secrets: list[Secret]) -> str:
 
 
 def secret_places(secret: Secret) -> str:
-    """The places where a secret was read."""
-    where = ", ".join(plain(place, 80) for place in secret.places[:2]) or "no certain place"
-    return where + (f" and {len(secret.places) - 2} more" if len(secret.places) > 2 else "")
+    """The places where a secret was read, and their projects."""
+    where = _some(secret.places, 2, 80) or "no certain place"
+    return f"{where} ({_some(secret.projects, 2, 80)})" if secret.projects else where
 
 
 def secret_times(secret: Secret) -> str:
@@ -151,8 +151,12 @@ def secret_times(secret: Secret) -> str:
 
 def secret_clients(secret: Secret) -> str:
     """The clients that sent a secret."""
-    more = f" and {len(secret.clients) - 3} more" if len(secret.clients) > 3 else ""
-    return ", ".join(plain(client, 40) for client in secret.clients[:3]) + more
+    return _some(secret.clients, 3, 40)
+
+
+def _some(names: Sequence[str], most: int, chars: int) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(plain(name, chars) for name in names[:most]) + more
 
 
 class Loss(msgspec.Struct, frozen=True):

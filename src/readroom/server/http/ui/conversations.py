@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+from msgspec.structs import replace
+
 from readroom.core.errors import NoSuchView
 from readroom.server.http.ui.courses import over_time
 from readroom.server.http.ui.findings import related_findings
@@ -21,8 +23,8 @@ from readroom.server.http.ui.page import (
     number,
     stamp,
 )
-from readroom.server.http.ui.queries import UI_SESSION_ROWS
-from readroom.server.http.ui.view import View, is_id, short_id
+from readroom.server.http.ui.queries import UI_SESSION_ROWS, SessionSum
+from readroom.server.http.ui.view import View, is_id
 from readroom.server.ledger.queries import shown_twice
 from readroom.server.ledger.rows import Row
 
@@ -62,7 +64,7 @@ def _row(view: View, row: Row) -> tuple[Cell, ...]:
         number(row.number, view.bare("call", number=row.number)),
         stamp(event.time_us),
         view.named(event.agent, none=event.face),
-        view.named(event.tool),
+        replace(view.named(event.tool), room="some"),
         view.file_cell(event.path),
         Cell(event.outcome, tone=_tone(event.outcome, event.decision)),  # type: ignore[arg-type]  # one of the tones
         Cell(event.level or "", tone="warn" if event.level else ""),
@@ -88,12 +90,8 @@ def session(view: View) -> Page:
         Figure("Failed", f"{one.failed:,}", tone="warn" if one.failed else ""),
         Figure("Refused", f"{one.refused:,}", tone="bad" if one.refused else ""),
         Figure("Compactions", f"{one.epoch:,}"),
-        *([Figure("Id", short_id(one.session), one.session)] if is_id(one.session) else []),
-        Figure(
-            "Lasted",
-            lasted(one.last_us - one.first_us),
-            f"{moment(one.first_us)} to {moment(one.last_us)[11:]}",
-        ),
+        *([Figure("Id", view.short(one.session), one.session)] if is_id(one.session) else []),
+        _lasted(one),
     )
     return Page(
         name.text, figures,
@@ -103,6 +101,14 @@ def session(view: View) -> Page:
             "calls": waterfall(view, rows), "earlier": earlier, "not_kept": NOT_KEPT, "drawn": drawn,
         },
     )  # fmt: skip
+
+
+def _lasted(one: SessionSum) -> Figure:
+    """The time from the first call to the last."""
+    apart_us = one.last_us - one.first_us
+    if apart_us < one.calls:  # calls of a record without times are a microsecond apart
+        return Figure("Lasted", "unknown")
+    return Figure("Lasted", lasted(apart_us), f"{moment(one.first_us)} to {moment(one.last_us)[11:]}")
 
 
 def waterfall(view: View, rows: Sequence[Row]) -> list[Opened]:

@@ -122,7 +122,7 @@ def _content(view: View, path: WorkPath, *, by_lines: bool) -> tuple[ReadResult 
     except RefusedError:
         raise NoSuchView("file") from None
     except AbsentError:
-        return None, "The file does not exist now; the ledger has the rows below."
+        return None, "The file does not exist now."
     except NotAFile:
         raise
     except ReadroomError as error:

@@ -115,6 +115,8 @@ def _group(view: View, changes: list[KeptChange]) -> dict[str, object]:
     session = (
         Cell("") if first.others else view.conversation(first.by.session, first.by.agent, first.by.token)
     )
+    if session.note and session.note == view.short(first.by.session):  # the agent is there already
+        session = replace(session, text=session.note)
     return {
         "who": maker(view, first),
         "session": session if first.by.session else Cell(""),

@@ -29,8 +29,9 @@ def overview(view: View) -> page.Page:
         over_time(view, view.questions.series(wanted, by), by),  # type: ignore[arg-type]  # looked up above
         sessions_table(view, view.questions.sessions(wanted, limit=view.rows(8)), "Latest sessions"),
         _days(view, wanted),
+        _sums(view, wanted, "tool"),
         files_table(view, wanted, _TOP),
-        *(_sums(view, wanted, one) for one in _TITLES),
+        *(_sums(view, wanted, one) for one in _TITLES if one != "tool"),
         *_budgets(view),
     ]
     choice = page.Filter("by", "Chart by", [page.Option(one, one, one == by) for one in _TITLES])
@@ -164,7 +165,7 @@ def files_table(view: View, wanted: Slice, limit: int) -> page.Table:
         notes.append(f"The first {limit}.")
     return page.Table(
         "file", "By file", ("File", "Calls", "Lines", "Tokens"), rows, note=" ".join(notes),
-        more=view.link("files") if view.page != "files" else "",
+        more=view.link("files") if rows and view.page != "files" else "",
     )  # fmt: skip
 
 

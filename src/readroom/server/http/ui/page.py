@@ -137,8 +137,10 @@ def lasted(duration_us: int) -> str:
     """A duration for people; records of other clients mostly have none."""
     if not duration_us:
         return "-"
+    if duration_us < 50:
+        return "under 0.1 ms"
     if duration_us < 1_000_000:
-        return f"{duration_us / 1000:,.1f} ms"
+        return f"{duration_us / 1000:,.{int(duration_us < 10_000)}f} ms"
     seconds = duration_us / 1_000_000
     if seconds < 120:
         return f"{seconds:,.1f} s"

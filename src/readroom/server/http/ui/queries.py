@@ -147,6 +147,9 @@ _MADE_CALLS = """(calls > refused OR session <> '' AND EXISTS (
     SELECT 1 FROM calls WHERE calls.session = sums_by_session.session AND contract <> ''))"""
 """Conversations of which at least one request became a call; others are among the refused ones."""
 
+UI_IDS = 20_000
+"""Conversations whose ids are compared to tell them apart: hundredths of a second."""
+
 _NAMES = 500
 """Names that one question may have."""
 
@@ -300,6 +303,14 @@ class Questions:
     def refused(self, wanted: Slice, *, limit: int, before: int = 0) -> list[Row]:
         """Refused calls and requests, the newest first."""
         return self.calls(replace(wanted, outcome="refused"), limit=limit, before=before)
+
+    def latest_names(self, workspace: str) -> list[str]:
+        """The names of the latest conversations."""
+        where = "workspace = ? ORDER BY last_us DESC LIMIT ?"
+        return [
+            row[0]
+            for row in self._ask(f"SELECT session FROM sums_by_session WHERE {where}", [workspace, UI_IDS])
+        ]
 
     def session(self, workspace: str, session: str, agent: str, token: str) -> SessionSum | None:
         """One conversation."""

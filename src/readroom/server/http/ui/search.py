@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from readroom.core.rows import FINDINGS, Finding
 from readroom.server.http.ui.conversations import arguments
 from readroom.server.http.ui.findings import findings_row, findings_table
@@ -33,7 +35,10 @@ def search(view: View) -> Page:
     limit = view.rows(_FOUND)
     calls = list(_calls(view, words, limit))
     tables = [
-        sessions_table(view, list(_sessions(view, words, calls, limit)), "Sessions"),
+        replace(
+            sessions_table(view, list(_sessions(view, words, calls, limit)), "Sessions"),
+            empty="No session has these words.",
+        ),
         _files(view, words, limit),
         _calls_table(view, calls),
     ]

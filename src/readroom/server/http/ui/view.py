@@ -20,6 +20,7 @@ from readroom.core.errors import BadValue, ReadroomError
 from readroom.core.paths import ROOT, WorkPath
 from readroom.core.quoting import plain
 from readroom.core.rows import Audit, Finding, PastSession
+from readroom.core.short_ids import short_id
 from readroom.mcp.access import Access
 from readroom.server.http.ui.books import Books
 from readroom.server.http.ui.naming import is_long, names_in, spellings
@@ -98,19 +99,16 @@ class Sight:
 
 
 _ID = re.compile(r"(?=.*[0-9])(?:[A-Za-z_]{1,8}[_-])?[0-9a-fA-F][0-9a-fA-F-]{10,}(?:/.*)?")
-_ID_CHARS = 8
 
 
 def is_id(session: str) -> bool:
     """Whether a machine made the name of a conversation, with or without the token's before it."""
-    return bool(_ID.fullmatch(session.rpartition(":")[2]))
+    return bool(_ID.fullmatch(own_id(session)))
 
 
-def short_id(session: str) -> str:
-    """The beginning of an id, for people who compare it with one elsewhere; of a sub-agent both parts."""
-    own = session.rpartition(":")[2] if is_id(session) else session
-    parts = own.split("/", 1) if is_id(session) else [own]
-    return "/".join(f"{one[:_ID_CHARS]}…" if len(one) > _ID_CHARS + 4 else one for one in parts)
+def own_id(session: str) -> str:
+    """The id that a machine made, without the token's before it."""
+    return session.rpartition(":")[2]
 
 
 RANGES: Final = {
@@ -221,6 +219,20 @@ class View(Struct, dict=True):
         """A conversation as the audit knows it."""
         return self.audit.sessions.get(session) if self.audit is not None else None
 
+    @cached_property
+    def _ids(self) -> Sequence[str]:
+        """The ids of the latest conversations, in order."""
+        return sorted(map(own_id, self.questions.latest_names(self.workspace)))
+
+    def short(self, session: str) -> str:
+        """The beginning of an id that tells it apart from others; of a sub-agent both parts."""
+        if not is_id(session):
+            return session
+        own = own_id(session)
+        outer, slash, _ = own.partition("/")
+        first = short_id(outer, self._ids)
+        return f"{first}/{short_id(own, self._ids, len(outer) + 1)}" if slash else first
+
     def conversation(self, session: str, agent: str, token: str, began_us: int = 0) -> Cell:
         """The name of a conversation, with a link to its page.
 
@@ -235,7 +247,7 @@ class View(Struct, dict=True):
         title = self.sight.text(past.title) if past is not None else ""
         who = agent or "Unnamed agent"
         if title and title != HIDDEN:
-            return Cell(title, link, raw=session, note=f"{who} {short_id(session)}")
+            return Cell(title, link, raw=session, note=f"{who} {self.short(session)}")
         if session and not is_id(session):
             return Cell(session, link)
         if self.sight.text(agent) != agent:
@@ -243,7 +255,7 @@ class View(Struct, dict=True):
         when = f", {moment(began_us)[:16]}" if began_us else ""
         if not session:
             return Cell(f"{who}, no session named", link, raw="")
-        return Cell(f"{who}{when}", link, raw=session, note=short_id(session))
+        return Cell(f"{who}{when}", link, raw=session, note=self.short(session))
 
     def file_cell(self, path: str | None) -> Cell:
         """The name of a file, with a link if the visitor may see it."""

@@ -70,6 +70,8 @@
   function draw(box) {
     const data = JSON.parse(box.dataset.chart);
     box.hidden = false;
+    const legend = box.parentElement.querySelector(":scope > .legend");
+    if (legend) legend.hidden = false;
     let chart = drawn.get(box);
     if (!chart) {
       chart = echarts.init(box, null, { renderer: "canvas" });
