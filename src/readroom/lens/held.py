@@ -182,9 +182,8 @@ class Shown:
         self._lines = 0
         self._compacted = 0  # the last turn before a compaction
         self._dropped: list[tuple[int, int]] = []  # turns undone by going back
-        self._replaced: dict[
-            int, int
-        ] = {}  # turns whose results a client replaced, and the last that sent them
+        # Turns whose results a client replaced, and the last that sent them.
+        self._replaced: dict[int, int] = {}
 
     @property
     def held(self) -> int:
@@ -206,9 +205,12 @@ class Shown:
         self._replaced.setdefault(turn, last)
 
     def end(self, turn: int, turns: int) -> int:
-        """The last of `turns` turns whose request carried the results of `turn`."""
-        undone = min((last for first, last in self._dropped if first <= turn <= last), default=turns)
-        return min(undone, self._replaced.get(turn, turns))
+        """The last of `turns` turns whose request carried the results of `turn`, or what took their place."""
+        return min((last for first, last in self._dropped if first <= turn <= last), default=turns)
+
+    def whole_end(self, turn: int, turns: int) -> int:
+        """The last of them that carried the results themselves."""
+        return min(self.end(turn, turns), self._replaced.get(turn, turns))
 
     def spans(self, number: int, turn: int, file: str, first: int, hashes: list[int]) -> list[Lines]:
         """The lines that call `number` shows, in stretches: new, in view, or seen before a compaction."""

@@ -89,9 +89,10 @@ class Call(msgspec.Struct, frozen=True, tag="call", tag_field="row"):
     `kind` is what the tool does: read, search, list, edit, write, command, agent or other. `file` is the
     file it is about, for a search or a listing the folder; `more_files` are the others of a patch or of a
     command line, one a line. `sent_in_requests` is how many requests
-    carried the result. `cut_by` says who cut it: client, tool, server (of MCP), or the arguments that
+    carried the result, or what took its place. `cut_by` says who cut it: client, tool, server (of MCP), or the arguments that
     asked for a part. `kept_at` is where the client put the whole. `rewritten_characters` is what later
-    requests carried in its place, when the client replaced it.
+    requests carried in its place, when the client replaced it, and `whole_in_requests` how many carried it
+    before that.
     """
 
     session: str
@@ -117,7 +118,19 @@ class Call(msgspec.Struct, frozen=True, tag="call", tag_field="row"):
     cut_by: str | None = None
     kept_at: str = ""
     rewritten_characters: int | None = None
+    whole_in_requests: int | None = None
     more_files: str = ""
+
+    @property
+    def carried_tokens(self) -> int:
+        """The tokens of the result, and of what took its place, in all requests."""
+        whole = self.sent_in_requests if self.whole_in_requests is None else self.whole_in_requests
+        return self.tokens * whole + self.replacing_tokens * (self.sent_in_requests - whole)
+
+    @property
+    def replacing_tokens(self) -> int:
+        """The tokens of what took its place, by its part of the characters."""
+        return self.tokens * (self.rewritten_characters or 0) // max(1, self.characters)
 
     @property
     def files(self) -> list[str]:

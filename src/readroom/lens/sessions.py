@@ -131,7 +131,7 @@ def summed(session: Session, turns: Sequence[Turn], calls: Sequence[Call]) -> Se
         session, turns=len(turns), calls=len(calls) + session.calls_left_out,
         errors=sum(call.error for call in calls), result_characters=sum(call.characters for call in calls),
         result_tokens=sum(call.tokens for call in calls),
-        carried_tokens=sum(call.tokens * call.sent_in_requests for call in calls), **used,
+        carried_tokens=sum(call.carried_tokens for call in calls), **used,
     )  # fmt: skip
 
 
@@ -446,19 +446,14 @@ class _Assembler:
     def finished(self) -> Audited:
         """The session with all its rows."""
         self._give_up(self._awaited.take_all())
-        self._calls = [
-            replace(call, sent_in_requests=self._requests(call.turn, self._last_epoch(call)))
-            if call.answered
-            else call
-            for call in self._calls
-        ]
+        self._calls = [self._carried(call) if call.answered else call for call in self._calls]
         findings = [
             replace(
                 finding,
                 session=self._session.session,
                 carried_tokens=0
                 if finding.kind in CUT_AWAY
-                else finding.tokens * self._requests(finding.turn, self._epoch_of(finding)),
+                else finding.tokens * self._whole_requests(finding.turn, self._epoch_of(finding)),
             )
             for detector in self._detectors
             for finding in detector.findings()
@@ -472,9 +467,21 @@ class _Assembler:
             summed(session, self._turns, self._calls), self._turns, self._calls, self._lines, findings
         )
 
-    def _requests(self, turn: int, epoch: int) -> int:
-        """How many requests carried a result of `turn`: those after it in its epoch."""
-        end = self._shown.end(turn, len(self._turns))
+    def _carried(self, call: Call) -> Call:
+        """The call with how many requests carried its result."""
+        epoch = self._last_epoch(call)
+        sent = self._requests(call.turn, epoch, self._shown.end(call.turn, len(self._turns)))
+        if call.rewritten_characters is None:
+            return replace(call, sent_in_requests=sent)
+        whole = self._whole_requests(call.turn, epoch)
+        return replace(call, sent_in_requests=sent, whole_in_requests=min(sent, whole))
+
+    def _whole_requests(self, turn: int, epoch: int) -> int:
+        """How many requests carried a result of `turn` itself, and nothing in its place."""
+        return self._requests(turn, epoch, self._shown.whole_end(turn, len(self._turns)))
+
+    def _requests(self, turn: int, epoch: int, end: int) -> int:
+        """How many requests carried a result of `turn` up to the turn `end`: those after it in its epoch."""
         if epoch < len(self._ends):
             return max(1, min(end, self._ends[epoch]) - turn)
         return max(0, end - turn)

@@ -169,12 +169,13 @@ class Totals:
         self.courses.add(part)
         lines = _lines_of_several(part)
         for call in part.calls:
-            carried = call.tokens * call.sent_in_requests
+            carried = call.carried_tokens
             self.cut += call.cut_by in ("client", "tool", "server")
             _spend(self.tools, call.tool, call.tokens, carried, call.error)
             if call.file and call.kind in ("read", "command", "edit", "write"):
                 for file, tokens in _shares(call, lines):
-                    _spend(self.files, file, tokens, tokens * call.sent_in_requests, call.error)
+                    part_of_it = carried * tokens // max(1, call.tokens)
+                    _spend(self.files, file, tokens, part_of_it, call.error)
         kinds = set()
         for finding in part.findings:
             by = self.clients_of.setdefault(finding.kind, {})

@@ -86,7 +86,7 @@ class Courses:
     def _drawn(self, part: Audited) -> Drawn:
         made, places = course_of(part)
         dearest = heapq.nsmallest(
-            CALLS_LISTED, part.calls, key=lambda call: (-call.tokens * call.sent_in_requests, call.call)
+            CALLS_LISTED, part.calls, key=lambda call: (-call.carried_tokens, call.call)
         )
         shown: dict[int, list[Lines]] = {call.call: [] for call in dearest}
         for lines in part.lines:
@@ -96,7 +96,7 @@ class Courses:
             CallLine(
                 max(0, made.at(min(places.get(call.turn, 0) + 1, len(part.turns)))), call.call, call.turn,
                 call.tool, list(_places(call, shown[call.call])), _command(call, self.harmless), call.tokens,
-                call.tokens * call.sent_in_requests, call.error,
+                call.carried_tokens, call.error,
             )
             for call in sorted(dearest, key=lambda call: call.call)
         ]  # fmt: skip
@@ -191,6 +191,10 @@ def _results(part: Audited, places: Mapping[int, int], ends: Mapping[int, int]) 
         # The request for a summary carried it too, and is no answer of the session.
         end = ends.get(call.epoch, last)
         last = end if last == end + 1 else last
+        if call.whole_in_requests is not None:
+            replaced = min(last, place + call.whole_in_requests)
+            yield Piece(band_of(call.kind), call.replacing_tokens, replaced + 1, last)
+            last = replaced
         left = call.tokens
         for band, tokens in marked.get(call.call, {}).items():
             taken = min(left, tokens)
