@@ -100,12 +100,17 @@ def _file(view: View, one: FileSum) -> tuple[Cell, ...]:
     return (view.file_cell(one.path), number(one.calls), number(one.lines), number(one.tokens))
 
 
+def _conversation(view: View, row: Row) -> Cell:
+    event = row.event
+    return view.conversation(event.session, event.agent, event.token, event.time_us)
+
+
 def _calls_table(view: View, calls: list[Row]) -> Table:
     rows = [
         (
             number(row.number, view.bare("call", number=row.number)),
             stamp(row.event.time_us),
-            view.conversation(row.event.session, row.event.agent, row.event.token, row.event.time_us),
+            replace(_conversation(view, row), room="some"),
             view.named(row.event.tool),
             Cell(" ".join(arguments(view, row.event.arguments).split()), code=True, room="much"),
         )
