@@ -5,6 +5,7 @@ them.
 from __future__ import annotations
 
 import gc
+import re
 import subprocess
 import sys
 import tracemalloc
@@ -42,7 +43,7 @@ def test_a_hostile_record_of_every_form_is_read_to_its_end(form: str, tmp_path: 
     parts = list(audit(path, Options(secrets=False)))
     sessions = [part for part in parts if isinstance(part, Audited)]
     assert sum(part.session.calls for part in sessions) >= 20
-    assert {part.session.client.partition(" for ")[0] for part in sessions} <= {
+    assert {re.split(" for |: ", part.session.client)[0] for part in sessions} <= {
         form,
         "messages",
         "Inspect AI",

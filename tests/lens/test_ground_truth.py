@@ -160,3 +160,7 @@ def test_a_result_that_later_requests_carried_shorter_says_so(tmp_path: Path) ->
         if call.rewritten_characters is not None
     }
     assert found == rewritten
+    whole = {call.id.partition("__")[2]: call.whole_in_requests for call in part.calls}
+    for call in truth_of("gemini-cli/tools")["calls"]:
+        if "rewritten" in call:
+            assert whole[id_of(call)] == call["rewritten"]["in_request"] - call["first_request"]

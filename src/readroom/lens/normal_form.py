@@ -88,11 +88,10 @@ class Call(msgspec.Struct, frozen=True, tag="call", tag_field="row"):
 
     `kind` is what the tool does: read, search, list, edit, write, command, agent or other. `file` is the
     file it is about, for a search or a listing the folder; `more_files` are the others of a patch or of a
-    command line, one a line. `sent_in_requests` is how many requests
-    carried the result, or what took its place. `cut_by` says who cut it: client, tool, server (of MCP), or the arguments that
-    asked for a part. `kept_at` is where the client put the whole. `rewritten_characters` is what later
-    requests carried in its place, when the client replaced it, and `whole_in_requests` how many carried it
-    before that.
+    command line, one a line. `sent_in_requests` is how many requests carried the result, or what took its
+    place. `cut_by` says who cut it: client, tool, server (of MCP), or the arguments that asked for a part.
+    `kept_at` is where the client put the whole. `rewritten_characters` is what later requests carried in its
+    place, when the client replaced it, and `whole_in_requests` how many carried it before that.
     """
 
     session: str

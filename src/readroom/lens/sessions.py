@@ -469,12 +469,11 @@ class _Assembler:
 
     def _carried(self, call: Call) -> Call:
         """The call with how many requests carried its result."""
-        epoch = self._last_epoch(call)
-        sent = self._requests(call.turn, epoch, self._shown.end(call.turn, len(self._turns)))
-        if call.rewritten_characters is None:
-            return replace(call, sent_in_requests=sent)
-        whole = self._whole_requests(call.turn, epoch)
-        return replace(call, sent_in_requests=sent, whole_in_requests=min(sent, whole))
+        epoch, end = self._last_epoch(call), self._shown.end(call.turn, len(self._turns))
+        sent = self._requests(call.turn, epoch, end)
+        replaced = call.rewritten_characters is not None
+        whole = min(sent, self._whole_requests(call.turn, epoch)) if replaced else None
+        return replace(call, sent_in_requests=sent, whole_in_requests=whole)
 
     def _whole_requests(self, turn: int, epoch: int) -> int:
         """How many requests carried a result of `turn` itself, and nothing in its place."""
@@ -482,9 +481,7 @@ class _Assembler:
 
     def _requests(self, turn: int, epoch: int, end: int) -> int:
         """How many requests carried a result of `turn` up to the turn `end`: those after it in its epoch."""
-        if epoch < len(self._ends):
-            return max(1, min(end, self._ends[epoch]) - turn)
-        return max(0, end - turn)
+        return max(1, min(end, self._ends[epoch]) - turn) if epoch < len(self._ends) else max(0, end - turn)
 
     def _epoch_of(self, finding: Finding) -> int:
         if 0 < finding.call <= len(self._calls):
