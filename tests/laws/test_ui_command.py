@@ -127,7 +127,7 @@ def test_an_audit_is_shown_with_its_findings(tmp_path: Path) -> None:
 
 def test_what_is_no_ledger_and_no_audit_is_refused_with_what_works(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing\n", encoding="utf-8")
-    for source in ("notes.txt", "missing.jsonl"):
+    for source, code in (("notes.txt", 2), ("missing.jsonl", 4)):
         done = subprocess.run(
             [sys.executable, "-m", "readroom", "ui", str(tmp_path / source), "--root", str(tmp_path)],
             capture_output=True,
@@ -135,7 +135,7 @@ def test_what_is_no_ledger_and_no_audit_is_refused_with_what_works(tmp_path: Pat
             env={**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")},
             check=False,
         )
-        assert done.returncode == 2
+        assert done.returncode == code
         assert b"Name a ledger" in done.stderr or b"Check the path" in done.stderr
 
 
