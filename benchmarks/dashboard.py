@@ -153,7 +153,7 @@ def together(kind: str, source: str, root: Path) -> Iterator[Look]:
 
 
 def compared(kind: str, source: str, root: Path, ask: Ask) -> str:
-    """What the pages say, beside SQL written by hand; raises where a number differs."""
+    """Compare what the pages say with SQL written by hand. Raises where a number differs."""
     with dashboard(source, root) as (_, port):
         by_hand = ByHand(lambda address: got(port, address), ask, str(root), kind.lower())
         for values in ({}, {"agent": "agent-2"}, {"tool": "grep_files", "outcome": "refused"}):

@@ -18,7 +18,7 @@ _INSTALL_S = 300
 _SILENT = re.compile(
     "ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT|E403|E404|E50[0-9]"
 )
-"""Words of npm when there is no way to its registry, or a mirror that lacks the program."""
+"""npm says one of these when it cannot reach its registry, or a mirror lacks the program."""
 
 
 class NotInstalled(Exception):

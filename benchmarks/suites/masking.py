@@ -1,4 +1,4 @@
-"""Reads where secrets are masked beside the same reads where they are not, in processor time."""
+"""Reads with masked secrets, next to the same reads without, in processor time."""
 
 from __future__ import annotations
 

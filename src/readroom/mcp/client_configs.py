@@ -43,7 +43,7 @@ class Entry(Struct, frozen=True):
         token: The token of the served folder, to paste; empty if another one is needed, or none.
         needs_token: A token is needed.
         command: The `readroom token` command to type here.
-        options: What it takes besides, to make a token where this server looks for it.
+        options: Its options, so that the token is made where this server looks for it.
         who: Who is admitted without a token.
     """
 

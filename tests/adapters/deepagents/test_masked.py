@@ -28,7 +28,7 @@ def looks(backend: WorkspaceBackend, path: str) -> Iterator[object]:
 
 
 def guesses(backend: WorkspaceBackend, guess: str) -> Iterator[str]:
-    """What is said to one who guesses, without the guess."""
+    """The replies to one who guesses, with the guess taken out."""
     asked = (
         backend.grep(guess),
         backend.glob(f"*{guess}*"),

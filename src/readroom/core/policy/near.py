@@ -71,7 +71,7 @@ def near_names(
         near += islice(
             filter(is_usable, _ranked(path, tree, limits.NEAR_TREE_SCORE)), limits.NEAR_NAMES - len(near)
         )
-    # The very name in another folder is meant before one beside that only looks like it.
+    # A file of that very name in another folder comes before a neighbour whose name is only similar.
     wanted = _folded(basename(path))
     return sorted(near, key=lambda name: _folded(basename(name)) != wanted)
 

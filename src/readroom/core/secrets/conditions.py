@@ -1,7 +1,7 @@
-"""Patterns of RE2, searched for all at once, of which a line has one if it is worth a judgement.
+"""Patterns of RE2, searched for all at once: a line that matches none of them is not judged.
 
-A pattern may match more than the shapes that it stands for, and never less.  It counts bytes, not characters:
-a line in any encoding has the same chance, and a byte that is no part of UTF-8 breaks no pattern.
+A pattern may match more than the shapes that it stands for, and never less.  It counts bytes, not characters,
+so bytes that are not UTF-8 break no match.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MORE_NAME = rf"(?i:{NAMES}|token|passphrase)"
 
 _QUOTE = "[\"'`]"
 _TELLING = _LETTER + "*" + _class(r"[^\w\"\n]|[0-9]")
-"""The beginning of a value in quotes of which a part is no letter: no other one can be a secret."""
+"""How a quoted value begins that can be a secret: not with letters alone."""
 
 QUOTED = "|".join(
     (

@@ -66,7 +66,7 @@ def passed() -> None:
 def ask_ahead(place: object, name: str, deadline: Deadline) -> Begun | None:
     """Ask a store for a file by its path, or a folder by its name, that the running call will open soon.
 
-    None if there is no room for it yet, and where files are not far away.
+    Returns None if too many are asked for, and where files are not far away.
     """
     ahead: Callable[[str, Deadline], Begun | None] | None = getattr(place, "ahead", None)
     return None if ahead is None else ahead(name, deadline)

@@ -2,7 +2,7 @@
 
 SWE-agent has `trajectory` (action, observation) and `history`: each step is one answer with one call, and the
 observation is what the model got. Newer versions keep the request of each step (`query`, and for a while
-`messages`, with what the step added), in which a line may stand for an observation that is no longer sent.
+`messages`, with what the step added), where one line replaces each observation that is no longer sent.
 Usage is in `info.model_stats` for the whole run, so the last answer has all of it. Commands are SWE-agent's
 own (`open`, `goto`, `edit`) or the shell's: the tool is the first word.
 

@@ -84,7 +84,7 @@ class BucketAhead:
         self._closed = False
 
     def begin(self, key: Key, size: int, deadline: Deadline, fetch: Callable[[], Part]) -> Begun | None:
-        """Begin to fetch up to `size` bytes; what goes past them, or None if there is no room for it now."""
+        """Begin to fetch up to `size` bytes. Returns how to go past them, or None if too many are begun."""
         if key in self._begun:
             return passed
         spent = spending.current()

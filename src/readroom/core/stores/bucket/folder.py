@@ -134,7 +134,7 @@ class BucketFolder(Closeable):
         return self._opened(self._prefix + name, path, meta if isinstance(meta, Meta) else None)
 
     def ahead(self, name: str, deadline: Deadline) -> Begun | None:
-        """Ask for an object in it that this call will open; None if there is no room for it yet."""
+        """Ask for an object in it that this call will open. Returns None if too many are asked for."""
         meta = self._known(name)
         is_empty = isinstance(meta, Meta) and not meta.size
         return passed if is_empty else self._ask(self._path(name), deadline)

@@ -102,7 +102,7 @@ class BucketStore:
         return self._opened(key, path, None)
 
     def ahead(self, path: WorkPath, deadline: Deadline) -> Begun | None:
-        """Ask for an object that this call will open; None if there is no room for it yet."""
+        """Ask for an object that this call will open. Returns None if too many are asked for."""
         fetched, key = spending.fetched(), keys.key_of(self._prefix, path, self.client.is_name)
         if fetched is None or key is None:
             return None

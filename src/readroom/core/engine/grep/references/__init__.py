@@ -119,7 +119,7 @@ def _outer(asked: GrepRequest, inner: Request) -> Request:
             for name in ("pattern", "fixed", "output", "kinds", "sort", "limit", "symbols")
         },
         cursor=None,
-        documents=False,  # names are told apart in code alone
+        documents=False,  # only names in code are told apart
     )
     if "archives" in whole.include:
         whole = replace(whole, sort=None)
