@@ -233,6 +233,8 @@ def test_quotes_on_the_site_are_those_that_can_be_pasted() -> None:
         ("grep orders.py price", "The path comes last: readroom grep price orders.py"),
         ("refs orders.py price", "The path comes last: readroom refs price orders.py"),
         ("ls ssh://host/srv/shop", "`--at ADDRESS` works on another machine."),
+        ("read s3://shop/logs/a.log", "`logs/a.log --root s3://shop` names it in a bucket."),
+        ("ls az://shop", "`. --root az://shop` names it in a bucket."),
         ("rm -r shop", "Leave it out: `readroom rm` does that."),
         ("mkdir -p new", "Leave it out: `readroom mkdir` does that."),
         ("connect codex nowhere", "Give the path of a folder."),

@@ -106,13 +106,26 @@ def command_for(words: Sequence[str], known: Collection[str]) -> str:
     return COMMANDS.get(first, "")
 
 
+def _elsewhere(address: str) -> str:
+    """A line about an address in the place of a path."""
+    import shlex
+
+    from readroom.core.stores.bucket.address import is_bucket
+
+    if not is_bucket(address):
+        return "`--at ADDRESS` works on another machine."
+    scheme, _, rest = address.partition("://")
+    bucket, _, key = rest.partition("/")
+    return f"`{shlex.join([key or '.', '--root', f'{scheme}://{bucket}'])}` names it in a bucket."
+
+
 def in_place(arguments: Mapping[str, Fact]) -> str:
     """A line about a path that is not there: an address, a word of a question, or a pattern was meant."""
     import shlex
 
     path, query, pattern = (str(arguments.get(name, "")) for name in ("path", "query", "pattern"))
     if "://" in path:
-        return "`--at ADDRESS` works on another machine."
+        return _elsewhere(path)
     if query and path.isalnum() and " " not in query:
         return f"Quote a question of several words: readroom find {shlex.quote(f'{query} {path}')}"
     if pattern and os.path.exists(pattern):
