@@ -6,7 +6,8 @@ import gc
 import os
 import signal
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -36,6 +37,15 @@ os.environ.setdefault("PYTHONWARNINGS", "error::ResourceWarning")
 
 # A shell starts what runs in the background with interrupts ignored, and whatever that starts inherits it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def anyones() -> Iterator[Path]:
+    """A folder that other users can enter; runs of pytest that begin close those of `tmp_path`."""
+    with tempfile.TemporaryDirectory(prefix="readroom-anyones-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
 
 
 def pytest_xdist_auto_num_workers() -> int:
