@@ -101,6 +101,43 @@ def test_an_option_that_is_none_here_is_left_out(cli: Cli) -> None:
         assert options.isdisjoint(opt for one in command(name).params for opt in one.opts)
 
 
+@needs("server")
+def test_an_option_of_a_server_leads_to_what_has_it_here(cli: Cli) -> None:
+    for line, advice in (
+        (("read", "README.md", "--contract", "rnd"), "`readroom call TOOL JSON` has it."),
+        (("mcp", ".", "--port", "1"), "`readroom serve DIR` has it."),
+        (("grep", "x", "--allow-commands"), "`readroom run COMMAND` has it."),
+        (("serve", "--read-only"), "Write --root DIR:ro."),
+    ):
+        done = cli.bare(*line)
+        assert done.code == 2
+        assert advice in done.err
+    has = {name: {opt for one in command(name).params for opt in one.opts} for name in COMMANDS}
+    for option, line_of in near.OF_COMMANDS.items():
+        assert option in has[line_of.split()[1]]
+    assert {needed for needed, _ in near.SETTINGS.values()} <= set().union(*has.values())
+
+
+def test_masking_and_reading_only_are_set_as_the_advice_says(cli: Cli, tmp_path: Path) -> None:
+    folder = Path(cli.root)
+    key = "AKIAQYLPMN5HHHFPZAM2"
+    (folder / "keys.txt").write_text(f"aws_access_key_id: {key}\n", encoding="utf-8")
+    refused = cli.bare("read", "keys.txt", "--mask-secrets")
+    assert (refused.code, refused.out) == (2, "")
+    setting, section = re.findall(r"Set (\S+ = \S+) under (\[\w+\])", refused.err)[0]
+    outside = tmp_path / "operator.toml"
+    outside.write_text(f"{section}\n{setting}\n", encoding="utf-8")
+    shown = cli("read", "keys.txt", "--config", str(outside))
+    assert shown.code == 0
+    assert "[masked: " in shown.out
+    assert key not in shown.out
+
+    assert "--root DIR:ro" in cli.bare("write", "keys.txt", "--read-only", "--content", "x").err
+    kept = cli.bare("write", "new.txt", "--new", "--content", "x", "--root", f"{cli.root}:ro")
+    assert kept.code == ExitCode.REFUSED
+    assert not (folder / "new.txt").exists()
+
+
 def test_no_client_is_proposed_that_is_not_meant(cli: Cli) -> None:
     assert "Did you mean" not in cli.bare("connect", "copilot").err
     assert "'copilot' is not a known client. They are" in cli.bare("doctor", "--client", "copilot").err

@@ -78,6 +78,31 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
 }
 """Options of other programs, and those that do it here, where a command has them."""
 
+_OF_COMMANDS = {
+    "readroom call TOOL JSON": "--contract --max-chars --front-matter",
+    "readroom serve DIR": (
+        "--port --host --socket --workers --allow-host --allow-origin --require-token --open --access-log"
+    ),
+    "readroom run COMMAND": "--allow-commands",
+    "readroom doctor": "--client",
+}
+OF_COMMANDS: Mapping[str, str] = {
+    name: line for line, names in _OF_COMMANDS.items() for name in names.split()
+}
+"""Options that some commands have, and a command that has them."""
+
+_SETTINGS = {
+    (
+        "--config",
+        "Set mask = true under [secrets] in a file outside the folder, and name it with --config.",
+    ): ("--mask-secrets --mask --redact"),
+    ("--root", "Write --root DIR:ro."): "--read-only --readonly --ro",
+}
+SETTINGS: Mapping[str, tuple[str, str]] = {
+    name: pair for pair, names in _SETTINGS.items() for name in names.split()
+}
+"""Options for what is set in another way: an option that a command must have for it, and a sentence."""
+
 ARGUMENTS: Mapping[str, str] = {
     "diff": "`readroom history` lists the changes.",
     "edit": "Give the texts with --old and --new.",
@@ -148,7 +173,12 @@ def instead_of(option: str, command: click.Command) -> str:
         if name in has:
             known = getattr(has[name].type, "choices", ())
             meant.append(line if value in known else name)
-    return f"Use {' and '.join(meant)}." if meant else ""
+    if meant:
+        return f"Use {' and '.join(meant)}."
+    needed, sentence = SETTINGS.get(option, ("", ""))
+    if needed in has:
+        return sentence
+    return f"`{OF_COMMANDS[option]}` has it." if option in OF_COMMANDS else ""
 
 
 def did_you_mean(name: str, known: Collection[str]) -> str:
