@@ -21,7 +21,7 @@ from readroom.core.stores.local import LocalStore
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.values import Reply
 from readroom.core.workspace import Workspace
-from tests.laws.places import BUCKETS, PlaceName, over_bucket, over_shell
+from tests.laws.places import PlaceName, over_bucket, over_shell
 
 StoreName: TypeAlias = Literal["memory", "kernel", "walk"]
 STORES: tuple[StoreName, ...] = ("memory", "kernel", "walk")
@@ -37,7 +37,7 @@ def stored(name: StoreName | PlaceName, files: Mapping[str, bytes]) -> Iterator[
     if name == "memory":
         yield MemoryStore(files)
         return
-    if name in BUCKETS:
+    if name == "bucket" or name == "container":
         with over_bucket(files, kind=name) as store:
             yield store
         return

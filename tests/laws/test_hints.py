@@ -28,7 +28,7 @@ from tests.documents.reading.making import code, markdown, notebook, pdf, printe
 from tests.each import each
 from tests.hostile import office
 from tests.laws.driving import STORES, Driver, StoreName, fact, hints
-from tests.laws.places import BUCKETS, PlaceName, is_key, over_bucket, over_shell
+from tests.laws.places import PlaceName, is_key, over_bucket, over_shell
 from tests.suites import one_of
 
 FILES: dict[str, bytes] = {
@@ -82,7 +82,7 @@ def tree(name: StoreName | PlaceName) -> Iterator[Store]:
             memory.link(path, to)
         yield memory
         return
-    if name in BUCKETS:
+    if name == "bucket" or name == "container":
         files = {path: data for path, data in FILES.items() if is_key(path, name)}
         with over_bucket(files, kind=name) as store:
             yield store

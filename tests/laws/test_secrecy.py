@@ -23,7 +23,7 @@ from readroom.core.stores.local import LocalStore
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.values import Reply
 from tests.laws.driving import STORES, Driver, StoreName, hints
-from tests.laws.places import BUCKETS, PlaceName, over_bucket, over_shell
+from tests.laws.places import PlaceName, over_bucket, over_shell
 from tests.suites import daily
 
 CANARY = "canary7f3a"
@@ -109,7 +109,7 @@ def planted(name: StoreName | PlaceName, tree: Tree) -> Iterator[Store]:
             memory.link(path, to)
         yield memory
         return
-    if name in BUCKETS:
+    if name == "bucket" or name == "container":
         with over_bucket({**RULES, **tree.files}, OUTSIDE, kind=name) as store:
             yield store
         return
