@@ -37,8 +37,8 @@ def stored(name: StoreName | PlaceName, files: Mapping[str, bytes]) -> Iterator[
     if name == "memory":
         yield MemoryStore(files)
         return
-    if name == "bucket":
-        with over_bucket(files) as store:
+    if name == "bucket" or name == "container":
+        with over_bucket(files, kind=name) as store:
             yield store
         return
     with TemporaryDirectory(prefix="readroom-law-") as folder:

@@ -1,4 +1,4 @@
-"""The laws of stores hold where files are elsewhere: behind a shell as a sandbox has one, and in a bucket.
+"""The laws of stores hold where files are elsewhere: behind a shell as a sandbox has one, and in buckets.
 
 Each law is the one that holds on this machine, tried with few examples: an answer there takes a process, or a
 request.
@@ -94,6 +94,7 @@ def test_mistakes_are_named_elsewhere_as_here(everything: Store) -> None:
 ABSENT = {
     "shell": {"exchange", "locks", "opening", "together"},
     "bucket": {"locks", "together"},
+    "container": {"locks", "together"},
 }
 """Laws of this machine that cannot hold there, as promises that nobody keeps.
 

@@ -82,8 +82,9 @@ def tree(name: StoreName | PlaceName) -> Iterator[Store]:
             memory.link(path, to)
         yield memory
         return
-    if name == "bucket":
-        with over_bucket({path: data for path, data in FILES.items() if is_key(path)}) as store:
+    if name == "bucket" or name == "container":
+        files = {path: data for path, data in FILES.items() if is_key(path, name)}
+        with over_bucket(files, kind=name) as store:
             yield store
         return
     with TemporaryDirectory(prefix="readroom-law-") as folder:

@@ -35,7 +35,7 @@ from tests.contracts.failures import EXAMPLES
 from tests.documents.reading.making import code, notebook
 from tests.each import each
 from tests.laws.driving import STORES, StoreName, stored
-from tests.laws.places import PlaceName, is_key
+from tests.laws.places import BUCKETS, PlaceName, is_key
 
 EVERYDAY = (
     "[id].tsx", "[...slug].ts", "[[...slug]].tsx", "(app)/page.tsx", "app/(shop)/[id]/page.tsx", "@types",
@@ -272,7 +272,7 @@ CONTENT = b"needle one\nsecond\n"
 @contextmanager
 def room(store: StoreName | PlaceName, name: str, *, mode: str = "sandbox") -> Iterator[Workspace]:
     """A workspace with one file of that name."""
-    assume(store != "bucket" or is_key(name))
+    assume(store not in BUCKETS or is_key(name, store))
     with stored(store, {name: CONTENT}) as held, pytest.MonkeyPatch.context() as patched:
         if isinstance(held, (LocalStore, MemoryStore)):
             held.roots = (ROOT, *held.roots)

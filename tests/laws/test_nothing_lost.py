@@ -41,7 +41,7 @@ from readroom.core.values.find import FindInclude
 from readroom.documents.reading.cache import DocumentCache
 from tests.core.engine.serving import job, serving
 from tests.core.formats.packing import PACK
-from tests.core.stores.bucket.servers import needs_moto
+from tests.laws.places import BUCKETS
 from tests.laws.trees import (
     ARCHIVES,
     DOCUMENTS,
@@ -70,7 +70,7 @@ ROOMY = Cap(10**8, MEASURE)
 
 def marks(store: str, *, late: bool) -> list[pytest.MarkDecorator]:
     """Of a case that is left to the whole suite, or needs a server."""
-    return [*([whole] if late else []), *([needs_moto] if store == "bucket" else [])]
+    return [*([whole] if late else []), *([BUCKETS[store]] if store in BUCKETS else [])]
 
 
 def seen(path: str, include: frozenset[str]) -> bool:
@@ -199,6 +199,7 @@ class Search:
             *(("disk", "archives", 1, 6), ("memory", "archives", 2, 16)),
             *(("disk", "documents", 1, 4), ("memory", "documents", 1, 4)),
             *(("shell", "plain", 0, 2), ("bucket", "plain", 0, 3), ("bucket", "archives", 0, 1)),
+            *(("container", "plain", 0, 2), ("container", "archives", 0, 1)),
         )
         for seed in range(seeds)
     ],
@@ -273,7 +274,9 @@ def listing(store: Store, request: ListRequest, cap: Cap, rng: random.Random | N
     ("store", "seed"),
     [
         pytest.param(store, seed, marks=marks(store, late=seed >= first))
-        for store, first, seeds in (("disk", 3, 20), ("memory", 3, 20), ("shell", 1, 3), ("bucket", 1, 4))
+        for store, first, seeds in (
+            *(("disk", 3, 20), ("memory", 3, 20), ("shell", 1, 3), ("bucket", 1, 4), ("container", 1, 2)),
+        )
         for seed in range(seeds)
     ],
 )

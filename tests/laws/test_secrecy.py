@@ -109,8 +109,8 @@ def planted(name: StoreName | PlaceName, tree: Tree) -> Iterator[Store]:
             memory.link(path, to)
         yield memory
         return
-    if name == "bucket":
-        with over_bucket({**RULES, **tree.files}, OUTSIDE) as store:
+    if name == "bucket" or name == "container":
+        with over_bucket({**RULES, **tree.files}, OUTSIDE, kind=name) as store:
             yield store
         return
     with TemporaryDirectory(prefix="readroom-law-") as above:

@@ -18,7 +18,7 @@ from readroom.core.stores.memory import MemoryStore
 from tests.core.formats.packing import PACK
 from tests.documents.reading.making import pdf
 from tests.hostile import containers as hostile
-from tests.laws.places import is_key, over_bucket, over_shell
+from tests.laws.places import BUCKETS, is_key, over_bucket, over_shell
 
 
 class Made(Struct, frozen=True):
@@ -117,7 +117,7 @@ HERE = ("disk", "memory")
 
 def placeable(kind: str, files: Mapping[str, Made]) -> Mapping[str, Made]:
     """Those that such a store can have."""
-    return {path: made for path, made in files.items() if kind != "bucket" or is_key(path)}
+    return {path: made for path, made in files.items() if kind not in BUCKETS or is_key(path, kind)}
 
 
 @contextmanager
@@ -131,8 +131,8 @@ def held(kind: str, files: Mapping[str, Made], rng: random.Random) -> Iterator[S
             memory.put(path, content, mtime_ns=ages[path])
         yield memory
         return
-    if kind == "bucket":
-        with over_bucket(data) as store:
+    if kind in BUCKETS:
+        with over_bucket(data, kind=kind) as store:
             yield store
         return
     with TemporaryDirectory(prefix="readroom-law-") as folder:

@@ -23,9 +23,8 @@ from readroom.core.values.changes import (
 )
 from readroom.core.values.history import UndoRequest
 from tests.core.history.pasts import Past, tree
-from tests.core.stores.bucket.servers import needs_moto
 from tests.each import each
-from tests.laws.places import over_bucket, over_shell
+from tests.laws.places import BUCKETS, over_bucket, over_shell
 from tests.laws.test_history import tree as stored
 from tests.suites import whole
 
@@ -122,16 +121,16 @@ def test_in_reverse_it_gives_the_first_tree_in_a_sandbox(seed: int, tmp_path: Pa
 
 
 @whole
-@needs_moto
 @pytest.mark.parametrize("seed", range(6))
-def test_in_reverse_it_gives_the_first_files_in_a_bucket(seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=needs) for kind, needs in BUCKETS.items()])
+def test_in_reverse_it_gives_the_first_files_in_a_bucket(kind: str, seed: int, tmp_path: Path) -> None:
     """A folder is what keys have in common, so an empty one is no state there."""
     files = {"a": BYTES[1], "d/a": BYTES[2], "d/b": BYTES[3], "d/e/a": BYTES[4]}
 
     def look() -> Mapping[str, Any]:
         return {path: what for path, what in stored(store).items() if isinstance(what[-1], bytes)}
 
-    with over_bucket(files) as store:
+    with over_bucket(files, kind=kind) as store:
         reversed_to_the_first(Past(store, tmp_path / "history"), look, seed)
 
 

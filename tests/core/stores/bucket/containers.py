@@ -85,6 +85,20 @@ def said(address: str) -> str:
     return f"DefaultEndpointsProtocol=http;{account};BlobEndpoint={address}/{ACCOUNT};"
 
 
+def variables(address: str) -> dict[str, str]:
+    """What a store of that server is given."""
+    return {_STRING: said(address)}
+
+
+def opened_outside(address: str, container: str) -> Any:
+    """A new container of that server, as the provider's own library opens it."""
+    from azure.storage.blob import ContainerClient
+
+    opened = ContainerClient.from_connection_string(said(address), container, api_version="2026-02-06")
+    opened.create_container()
+    return opened
+
+
 def container_keys_of_tests(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     """Let everything that is started find that server, and nothing else."""
     for name in ("ACCOUNT", "KEY", "SAS_TOKEN"):
@@ -96,13 +110,7 @@ class ContainerWorld:
     """A container, its store, and a way to change it behind the store's back. Methods as of `BucketWorld`."""
 
     def __init__(self, port: int, container: str, proxy: Proxy, prefix: str = "") -> None:
-        from azure.storage.blob import ContainerClient
-
-        connection = said(f"http://127.0.0.1:{port}")
-        self.outside: Any = ContainerClient.from_connection_string(
-            connection, container, api_version="2026-02-06"
-        )
-        self.outside.create_container()
+        self.outside: Any = opened_outside(f"http://127.0.0.1:{port}", container)
         self.bucket = container
         self.proxy = proxy
         self.store = self.opened(BucketAddress(container, prefix, AZURE))
@@ -133,7 +141,7 @@ class ContainerWorld:
         return data
 
     def opened(self, address: BucketAddress, **how: Any) -> BucketStore:
-        return BucketStore(address, variables={_STRING: said(self.proxy.address)}, **how)
+        return BucketStore(address, variables=variables(self.proxy.address), **how)
 
     def keys(self) -> list[str]:
         return [blob.name for blob in self.outside.list_blobs()]
