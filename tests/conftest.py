@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import signal
 import tempfile
 from collections.abc import Generator, Iterator
@@ -30,7 +31,7 @@ if settings.get_current_profile_name() == "default":
     vars(providers)["_get_local_constants"] = Constants
 
 # Servers that tests start record their calls; not in the ledger of whoever runs the tests.
-os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="readroom-tests-state-")
+STATE = os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="readroom-tests-state-")
 
 # Whoever opens something closes it, in the programs that tests start, too.
 os.environ.setdefault("PYTHONWARNINGS", "error::ResourceWarning")
@@ -51,6 +52,10 @@ def anyones() -> Iterator[Path]:
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are processors, as some tests wait for a clock or for a server."""
     return (os.cpu_count() or 1) + 1
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(STATE, ignore_errors=True)
 
 
 @pytest.hookimpl(wrapper=True)

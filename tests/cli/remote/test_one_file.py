@@ -6,13 +6,16 @@ the real one.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import stat
 import subprocess
 import sys
+import tempfile
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -64,10 +67,29 @@ def made(
     return out
 
 
+@contextmanager
+def last_place(*, alone: bool = False) -> Iterator[None]:
+    """While the last place to unpack into stays as it is, for this test alone or beside others.
+
+    All tests of an account have the same one, in whatever run of pytest.
+    """
+    with open(f"{tempfile.gettempdir()}/readroom-tests-{os.geteuid()}.lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        yield
+
+
 def run(
-    file: Path, *words: str, home: Path | None = None, python: str | None = None, **variables: str
+    file: Path,
+    *words: str,
+    home: Path | None = None,
+    python: str | None = None,
+    alone: bool = False,
+    **variables: str,
 ) -> subprocess.CompletedProcess[str]:
-    """Start it as a person does, on a PATH that has this Python; or with a Python."""
+    """Start it as a person does, on a PATH that has this Python; or with a Python.
+
+    `alone` is for a caller that has the last place for itself.
+    """
     home = home or file.parent / "home"
     home.mkdir(exist_ok=True)
     programs = file.parent / "programs"
@@ -76,9 +98,10 @@ def run(
         (programs / "python3").symlink_to(os.path.realpath(sys.executable))
     environment = {"HOME": str(home), "PATH": f"{programs}:/usr/bin:/bin", **variables}
     command = [str(file)] if python is None else [python, str(file)]
-    return subprocess.run(
-        [*command, *words], env=environment, capture_output=True, text=True, timeout=300, check=False
-    )
+    with nullcontext() if alone else last_place():
+        return subprocess.run(
+            [*command, *words], env=environment, capture_output=True, text=True, timeout=300, check=False
+        )
 
 
 def unpacked(file: Path) -> Path:
@@ -217,13 +240,15 @@ def test_no_place_at_all_is_said_with_every_reason(one_file: Path) -> None:
     blocked = one_file.parent / "blocked"
     blocked.write_text("")
     held = Path(f"/tmp/readroom-{os.geteuid()}")
-    if held.exists():
-        return  # a place that this account has used before is as good
-    held.symlink_to(blocked)
-    try:
-        done = run(one_file, home=one_file.parent / "home", XDG_CACHE_HOME=str(cache), HOME=str(blocked))
-    finally:
-        held.unlink()
+    with last_place(alone=True):
+        if held.exists():
+            return  # a place that this account has used before is as good
+        held.symlink_to(blocked)
+        try:
+            home = one_file.parent / "home"
+            done = run(one_file, home=home, alone=True, XDG_CACHE_HOME=str(cache), HOME=str(blocked))
+        finally:
+            held.unlink()
     assert done.returncode == 5
     assert "other accounts can write to" in done.stderr
     assert "Set XDG_CACHE_HOME" in done.stderr
