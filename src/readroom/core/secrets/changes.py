@@ -102,7 +102,7 @@ _ROOM_BYTES = 16 * 1024
 
 
 def _where_another_is_shown(view: bytes, made: bytes) -> int | None:
-    """Where in a changed view a value would be shown that is masked before the change, if there is one.
+    """The place in a changed view at which a value would be shown that is masked before the change, or None.
 
     Some forms mask only values with a digit or a capital.  Were the secret alone asked, a change from such a
     form to another would be made or refused by what it is.
