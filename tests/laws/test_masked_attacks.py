@@ -241,6 +241,34 @@ def test_whether_a_change_is_made_tells_nothing(tmp_path: Path) -> None:
     assert said[0] == said[1] == said[2] == said[3]
 
 
+@pytest.mark.parametrize(
+    ("line", "old", "new", "values"),
+    [
+        ("password=VALUE,", "password=", "(password=", ("aqwzxkfrlmp7", "aQwzxkfrLmp7")),
+        ("auth-token: VALUE # note", "auth-token", "(auth-token", ("aqwzxkfrlmp7", "aqw.zxkfr!m7")),
+        ("access-token=VALUE,", "access-token", "x access-token", ("aqwzxkfrlmp7", "aqw.zxkfr!m7")),
+        ("auth-token: VALUE\\n x", "n x", "(n x", ("aqwzxkfrlmp7", "aqwz:kfrl@p7")),
+    ],
+)
+def test_forms_that_ask_for_some_characters_tell_none(
+    tmp_path: Path, line: str, old: str, new: str, values: tuple[str, ...]
+) -> None:
+    """A change to a form in which only values with a digit, a capital or no sign are masked."""
+    said = []
+    for number, value in enumerate(values):
+        root = tmp_path / str(number)
+        root.mkdir()
+        (root / CONF).write_text(f"name: service\n{line.replace('VALUE', value)}\nend: 1\n")
+        with masking(root) as workspace:
+            read = workspace.call("read_file", {"path": CONF})
+            known: Any = read.facts
+            edit = {"old_text": old, "new_text": new}
+            arguments = {"path": CONF, "expected_hash": known["content_hash"], "edits": [edit]}
+            said.append((read.text, workspace.call("edit_file", arguments).text))
+    assert said[0] == said[1]
+    assert "[masked: password or key, 12 characters]" in said[0][0]
+
+
 def test_lines_beside_secrets_may_be_commented_out(tmp_path: Path) -> None:
     with attacker(tmp_path / "a") as one:
         password = one.secrets.of("password or key")

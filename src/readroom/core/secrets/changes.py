@@ -7,6 +7,8 @@ refused, and so is one that brings a label back.  Neither looks at what a secret
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
@@ -59,6 +61,9 @@ def real(path: str, over: Source | None, made: bytes) -> bytes:
         shown = not SIGN.fullmatch(still[match.start() : match.end()])
         if shown or not _as_it_was(view, was.span(), made, match.span()):
             raise MaskedPlace(path, made.count(b"\n", 0, match.start()) + 1, len(places), uncovered=True)
+    uncovered = _where_another_is_shown(view, made)
+    if uncovered is not None:
+        raise MaskedPlace(path, made.count(b"\n", 0, uncovered) + 1, len(places), uncovered=True)
     return whole
 
 
@@ -77,6 +82,64 @@ def _as_it_was(view: bytes, was: tuple[int, int], made: bytes, now: tuple[int, i
     whole_line = len(before) < _NEAR_BYTES
     is_near = room.endswith(before) and not (whole_line and added[-1:].isalnum())
     return is_near and view[was[1] : was[1] + 1] == made[now[1] : now[1] + 1]
+
+
+_OTHERS = (
+    b"aqwzxkfrlmphvd",
+    b"aqwzxkf7rlmphv",
+    b"7qwzxkfrlmphvd",
+    b"aQwz7kFrLmphVd",
+    b"AQWZ7KFRLMPHVD",
+    b"aq.z7kfr!m@hvd",
+    b"aqwz:kfr7mphvd",
+    b"aq/z7k+rlmphvd",
+    b"4827159630482715",
+)
+"""Values unlike each other in their letters, digits and signs, which are tried in the place of a secret."""
+
+_ROOM_BYTES = 16 * 1024
+"""How much of a file around a change is judged with them."""
+
+
+def _where_another_is_shown(view: bytes, made: bytes) -> int | None:
+    """The place in a changed view at which a value would be shown that is masked before the change, or None.
+
+    Some forms mask only values with a digit or a capital.  Were the secret alone asked, a change from such a
+    form to another would be made or refused by what it is.
+    """
+    first = _alike(view, made)
+    last = _alike(view[first:][::-1], made[first:][::-1])
+    low = max(0, first - _ROOM_BYTES)
+    was, now = view[low : len(view) - last + _ROOM_BYTES], made[low : len(made) - last + _ROOM_BYTES]
+    pairs = list(zip(SIGN.finditer(was), SIGN.finditer(now), strict=True))
+    for other in _OTHERS if pairs and was != now else ():
+        before, after = masked(_filled(was, other)), masked(_filled(now, other))
+        for one, two in pairs:
+            if SIGN.fullmatch(before[slice(*one.span())]) and not SIGN.fullmatch(after[slice(*two.span())]):
+                return low + two.start()
+    return None
+
+
+def _alike(one: bytes, two: bytes) -> int:
+    """How many first bytes are the same."""
+    low, high = 0, min(len(one), len(two))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == two[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _filled(view: bytes, value: bytes) -> bytes:
+    """A view with a value, repeated, in the place of each sign; NULs of wide encodings stay."""
+
+    def fill(sign: re.Match[bytes]) -> bytes:
+        every = itertools.cycle(value)
+        return bytes(next(every) if byte else 0 for byte in sign.group())
+
+    return SIGN.sub(fill, view)
 
 
 def pieces(path: str, over: Source | None, made: Iterable[bytes]) -> Iterator[bytes]:
