@@ -73,6 +73,21 @@ def test_doctor_shows_each_folder(cli: Cli, folders: Path) -> None:
     assert "folder ." not in cli.bare("doctor", str(folders / "shop")).out
 
 
+def test_doctor_takes_folders_as_other_commands_do(cli: Cli, folders: Path) -> None:
+    """With --root, as read-only, and those that the operator's file adds."""
+    shop, docs = str(folders / "shop"), f"docs={folders / 'docs'}:ro"
+    assert cli.bare("doctor", "--root", shop, "--root", docs).out == cli.bare("doctor", shop, docs).out
+    alone = cli.bare("doctor", f"{shop}:ro").out
+    assert f"settings: for {shop}, read-only: " in alone
+    assert "PROBLEM  folder" not in alone
+    twice = cli.bare("doctor", shop, "--root", str(folders / "docs"))
+    assert (twice.code, "Two folders were given" in twice.err) == (2, True)
+    file = folders / "operator.toml"
+    file.write_text(f'[roots.docs]\npath = "{folders / "docs"}"\nread_only = true\n')
+    done = cli.bare("doctor", shop, "--config", str(file))
+    assert f"folder docs: {folders / 'docs'}, read-only" in done.out
+
+
 def test_explain_says_which_folder_a_path_is_in(cli: Cli, folders: Path) -> None:
     done = both(cli, folders, "explain", "docs/a.txt")
     assert f"it is in the folder docs ({folders / 'docs'}), which is read-only" in done.out

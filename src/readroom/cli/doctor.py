@@ -17,9 +17,9 @@ from msgspec import Struct, to_builtins
 from readroom.cli import output
 from readroom.cli.exits import ExitCode
 from readroom.cli.near import did_you_mean
-from readroom.cli.options import config_option, json_option, option, roots_argument, subcommand
+from readroom.cli.options import json_option, option, place_options, roots_argument, subcommand
 from readroom.cli.remote.address import Address, is_address, parsed
-from readroom.cli.roots import roots_of
+from readroom.cli.roots import one_folder, roots_of
 from readroom.core.errors import BadValue, ReadroomError
 from readroom.core.extras import OF_GRAMMARS, install, one_file, typed
 from readroom.core.limits import HTTP_PORT
@@ -43,13 +43,16 @@ class Diagnosis(Struct, frozen=True):
     remedy: str = ""
 
 
-def _doctor(folder: str, client: str | None, port: int, config: str | None, as_json: bool) -> ExitCode:
+def _doctor(
+    folder: str | None, root: str | None, client: str | None, port: int, config: str | None, as_json: bool
+) -> ExitCode:
     """Check what works on this machine, and how to fix the rest.
 
     An address of another machine is tried, and that machine checks itself.  The exit code is 0 unless there
     is a problem; notes are not problems.
     """
-    found = elsewhere(parsed(folder)) if is_address(folder) else diagnoses(folder, client, port, config)
+    at = one_folder(folder, root) or "."
+    found = elsewhere(parsed(at)) if is_address(at) else diagnoses(at, client, port, config)
     listed = list(found)
     if as_json:
         output.write((json.dumps([to_builtins(diagnosis) for diagnosis in listed], indent=2) + "\n").encode())
@@ -68,8 +71,7 @@ def diagnoses(folder: str, client: str | None, port: int, file: str | None = Non
     yield from _self()
     first, *others = roots_of(folder)
     yield from _folder(first, file)
-    if others:
-        yield from _roots(first, others)
+    yield from _roots(first, others, file)
     for look in (_commands, _secrets, _search, _outlines, _extras, _state):
         yield from look()
     yield from _client(client)
@@ -112,9 +114,9 @@ def _folder(folder: str, file: str | None) -> Iterator[Diagnosis]:
     from readroom.core import config
 
     try:
-        store = config.open_store(folder)
+        store, options = config.open_roots(folder)
         try:
-            settings = config.load(store, file)
+            settings = config.loaded(store, options, file)
             promises = store.promises
         finally:
             store.close()
@@ -123,7 +125,9 @@ def _folder(folder: str, file: str | None) -> Iterator[Diagnosis]:
         return
     yield from _promises(promises)
     files = ", ".join(settings.files) or "none; `readroom init` writes a commented one"
-    yield Diagnosis("settings", "ok", f"for {absolute(folder)}: {files}")
+    place = absolute(str(options[0].path) if options else folder)
+    rights = ", read-only" if options and options[0].read_only else ""
+    yield Diagnosis("settings", "ok", f"for {place}{rights}: {files}")
     yield from _telemetry(settings.otel)
 
 
@@ -145,14 +149,17 @@ def _promises(promises: Promises) -> Iterator[Diagnosis]:
     yield Diagnosis("promises", "note" if differing(promises) else "ok", told(promises))
 
 
-def _roots(first: str, others: Sequence[str]) -> Iterator[Diagnosis]:
+def _roots(first: str, others: Sequence[str], file: str | None) -> Iterator[Diagnosis]:
     """Each folder of a workspace with several, or why they cannot be served together."""
     from readroom.core import config
 
     try:
-        store, options = config.open_roots(first, others)
+        further = config.further_roots(file)
+        if not (others or further):
+            return
+        store, options = config.open_roots(first, [*others, *further])
         try:
-            facts = config.folders_of(store, config.loaded(store, options))
+            facts = config.folders_of(store, config.loaded(store, options, file))
         finally:
             store.close()
     except ReadroomError as error:
@@ -317,9 +324,9 @@ def _is_ours(answer: Any) -> bool:
 doctor = subcommand(
     "doctor",
     _doctor,
-    roots_argument("[DIR | ADDRESS] [NAME=DIR[:ro]]...", "The folder; others with their names.", default="."),
+    roots_argument("[DIR | ADDRESS] [NAME=DIR[:ro]]...", "The folder; others with their names."),
     option("--client", "Check this client, one of those that `connect` lists.", metavar="CLIENT"),
     option("--port", "Port of the server to check.", type=int, default=HTTP_PORT),
-    config_option(),
+    *place_options(),
     json_option("Print one JSON list."),
 )

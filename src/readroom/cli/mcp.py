@@ -20,9 +20,8 @@ from readroom.cli.options import (
     where_options,
 )
 from readroom.cli.remote import place
-from readroom.cli.roots import roots_of
+from readroom.cli.roots import one_folder
 from readroom.core.contracts import NAMES
-from readroom.core.errors import UsageError
 
 
 def _mcp(
@@ -63,13 +62,6 @@ def repeated_options(where: Where, contract_name: str, max_chars: int | None) ->
     if contract_name != NATIVE:
         repeated += ["--contract", contract_name]
     return repeated if max_chars is None else [*repeated, "--max-chars", str(max_chars)]
-
-
-def one_folder(folder: str | None, root: str | None) -> str | None:
-    """The folder that is named as DIR or with --root."""
-    if folder is not None and root is not None and roots_of(folder) != roots_of(root):
-        raise UsageError("Two folders were given", "Name the folder once, as DIR or with --root.")
-    return folder if root is None else root
 
 
 def server_options() -> list[click.Parameter]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
+from readroom.core.errors import UsageError
+
 
 class Roots(str):
     """The first root of a command line, as its folder, with all that was said of it and of the others.
@@ -26,3 +28,10 @@ class Roots(str):
 def roots_of(root: str | None) -> tuple[str, ...]:
     """All roots as they were written; the current folder for none."""
     return root.given if isinstance(root, Roots) else (root or ".",)
+
+
+def one_folder(folder: str | None, root: str | None) -> str | None:
+    """The folder that is named as DIR or with --root, if any. Raises UsageError for two."""
+    if folder is not None and root is not None and roots_of(folder) != roots_of(root):
+        raise UsageError("Two folders were given", "Name the folder once, as DIR or with --root.")
+    return folder if root is None else root

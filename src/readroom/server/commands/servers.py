@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from readroom.cli.answers import Where
 from readroom.cli.exits import ExitCode
-from readroom.cli.mcp import one_folder, repeated_options, server_options
+from readroom.cli.mcp import repeated_options, server_options
 from readroom.cli.options import flag, open_option, option, place_options, port_option, subcommand
+from readroom.cli.roots import one_folder
 from readroom.core.errors import BadValue, UsageError
 from readroom.core.extras import OF_SERVING, serves
 from readroom.core.limits import HTTP_PORT
