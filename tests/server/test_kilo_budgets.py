@@ -15,7 +15,7 @@ def test_a_budget_that_is_spent_names_no_tool_that_is_not_here() -> None:
     with Workspace(MemoryStore({"a.txt": LINES * 200}), settings=made) as space:
         replies = [call(space, "a.txt") for _ in range(20)]
     assert replies[-1].is_error
-    assert replies[-1].text.startswith("Error: The budget of this session is spent: ")
+    assert replies[-1].text.startswith("Error: The budget of this session leaves too little: ")
     assert not any("_file" in reply.text for reply in replies if reply.is_error)
 
 

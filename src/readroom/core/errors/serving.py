@@ -237,7 +237,7 @@ class BadTokenStore(base.FailedError):
 class BudgetSpent(base.RefusedError):
     """The tokens that an operator allows are used up, or too few are left for this call."""
 
-    message = "The budget of this {scope} is spent: {used:,} of {limit:,} tokens"
+    message = "The budget of this {scope} leaves too little: {used:,} of {limit:,} tokens are used"
     advice = "For now {works}; work with what you have seen, or ask the user for a larger budget."
     scope: str  # call, session, token or workspace
     limit: int
