@@ -2,7 +2,8 @@
 
 A change is planned on the view of the file.  Before it is made, the secrets come back to the places that the
 view had for them.  A change in which one of them is missing, is there twice or would no longer be masked is
-refused, and so is one that brings a label back.  Neither looks at what a secret is.
+refused, and so is one after which another value in its place would be shown, and one that brings a label
+back.  So whether a change is made does not depend on what a secret is.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from readroom.core.secrets import unmasked
 from readroom.core.secrets.texts import LABEL
 from readroom.core.secrets.view import SIGN, masked, places_in
 from readroom.core.stores.base import Change, PutFile, Source
+from readroom.core.text.edits.diff import common_end, common_start
 
 CHANGED_BYTES = 64 * 1024 * 1024
 """The largest file with secrets that is changed: it is held whole, twice."""
@@ -107,8 +109,8 @@ def _where_another_is_shown(view: bytes, made: bytes) -> int | None:
     Some forms mask only values with a digit or a capital.  Were the secret alone asked, a change from such a
     form to another would be made or refused by what it is.
     """
-    first = _alike(view, made)
-    last = _alike(view[first:][::-1], made[first:][::-1])
+    first = common_start(view, made)
+    last = common_end(view, made, first)
     low = max(0, first - _ROOM_BYTES)
     was, now = view[low : len(view) - last + _ROOM_BYTES], made[low : len(made) - last + _ROOM_BYTES]
     pairs = list(zip(SIGN.finditer(was), SIGN.finditer(now), strict=True))
@@ -118,18 +120,6 @@ def _where_another_is_shown(view: bytes, made: bytes) -> int | None:
             if SIGN.fullmatch(before[slice(*one.span())]) and not SIGN.fullmatch(after[slice(*two.span())]):
                 return low + two.start()
     return None
-
-
-def _alike(one: bytes, two: bytes) -> int:
-    """How many first bytes are the same."""
-    low, high = 0, min(len(one), len(two))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == two[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _filled(view: bytes, value: bytes) -> bytes:
