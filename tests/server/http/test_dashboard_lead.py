@@ -20,6 +20,7 @@ from readroom.server.http.ui.refused import next_step
 from readroom.server.http.ui.view import is_id
 from readroom.server.ledger import LedgerPolicy, open_book
 from readroom.server.ledger.imported import fill
+from readroom.server.ledger.ledger import Ledger
 from tests.each import each
 from tests.server.http.serving import Agent, open_agent
 from tests.server.ledger.events import book, close_books, event
@@ -46,14 +47,18 @@ def shop(folder: Path) -> Path:
     return root
 
 
+def empty_ledger(state: Path) -> Ledger:
+    (state / "readroom").mkdir(parents=True, mode=0o700)
+    return open_book(LedgerPolicy(file=str(state / "readroom" / "ledger.sqlite3")))
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     """A dashboard over a ledger with a named session, one with an id, and requests that became no call."""
     folder = tmp_path_factory.mktemp("lead")
     root, state = shop(folder), folder / "state"
-    (state / "readroom").mkdir(parents=True, mode=0o700)
     now = time.time_ns() // 1000
-    with closing(open_book(LedgerPolicy(file=str(state / "readroom" / "ledger.sqlite3")))) as ledger:
+    with closing(empty_ledger(state)) as ledger:
 
         def add(**fields: object) -> None:
             ledger.append(event(workspace=str(root), time_us=now, **fields))
@@ -230,9 +235,8 @@ def alike(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     """Sessions whose ids begin alike, one of a sub-agent, one of another token; the last has no times."""
     folder = tmp_path_factory.mktemp("alike")
     root, state = shop(folder), folder / "state"
-    (state / "readroom").mkdir(parents=True, mode=0o700)
     now = time.time_ns() // 1000
-    with closing(open_book(LedgerPolicy(file=str(state / "readroom" / "ledger.sqlite3")))) as ledger:
+    with closing(empty_ledger(state)) as ledger:
         for at, session in enumerate(ALIKE):
             for call in range(3):
                 apart = call * (1 if session == ALIKE[-1] else 700_000)
