@@ -69,7 +69,7 @@ def over_bucket(
 
 
 _Ways: TypeAlias = tuple[Callable[[str, bytes], object], Callable[[str], BucketStore]]
-"""How an object is put from outside, and how a folder is opened."""
+"""A way to put an object from outside, and one to open a folder."""
 
 
 @cache

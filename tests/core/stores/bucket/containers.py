@@ -86,7 +86,7 @@ def said(address: str) -> str:
 
 
 def variables(address: str) -> dict[str, str]:
-    """What a store of that server is given."""
+    """The variables for a store of that server."""
     return {_STRING: said(address)}
 
 
